@@ -1,0 +1,36 @@
+# Everything here is a short way to meson; the work is in scripts/. Build directories are under build/.
+
+BUILD = build/release
+
+all: $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	meson setup -Dtests=disabled $(BUILD)
+
+# Installs the Debian packages that are missing, and nothing else.
+deps:
+	@scripts/deps.sh
+
+# Replays the sample log: who would have been refused, under each algorithm? At 100 requests a minute a client, the
+# three answer differently: the log is exact, the counter lets one burst through and refuses another that it should
+# not, the buckets refuse a little early.
+demo: deps
+	@scripts/demo.sh
+
+# All tests: two compilers, four sanitizer builds, valgrind. `scripts/test.sh gcc` is the quick one.
+test: deps
+	@scripts/test.sh
+
+bench: deps
+	@scripts/bench.sh
+
+# PREFIX=/usr (/usr/local where not given), DESTDIR=/some/where
+install: all
+	$(if $(PREFIX),meson configure --prefix=$(PREFIX) $(BUILD))
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+
+clean:
+	rm -rf build
+
+.PHONY: all deps demo test bench install clean

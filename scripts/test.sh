@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Runs the tests; the last line is "N passed, N failed, N skipped", the sums over all runs.
+#   scripts/test.sh [RUN...]     RUN: gcc clang gcc-asan clang-asan gcc-tsan clang-tsan valgrind (default: all)
+# A run is a build directory under build/ and the suites that make sense in it. WEIR_TEST_SCALE (percent) shortens the
+# heavy tests where every step is slow.
+#
+# Criterion takes no notice of how a test's process ends once the test has returned, and leaks are found after that. So
+# the sanitizers and valgrind write into files of their own, and a file that is not empty is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/configure.sh
+
+passed=0 failed=0 skipped=0
+
+# run NAME DIRECTORY COMPILER "SETUP OPTIONS" "SUITES" [MESON TEST OPTION...]
+run() {
+  local name=$1 directory=build/$2 compiler=$3 options=$4 suites=$5 suite
+  shift 5
+  local chosen=() logs log=$directory/tests.json reports=$PWD/$directory/reports status=0 ok bad skip found
+  for suite in $suites; do chosen+=(--suite "$suite"); done
+
+  printf '\n== %s\n' "$name"
+  # shellcheck disable=SC2086 # the options are several words
+  if ! configure "$directory" "$compiler" -Dtests=enabled $options; then
+    failed=$((failed + 1))
+    return
+  fi
+  if [ "$options" = "$plain" ] && ! ninja -C "$directory" --quiet; then
+    failed=$((failed + 1))
+    return
+  fi
+  logs=$directory/meson-logs/$name # and more: a run under a wrapper has the wrapper's name in it too
+  rm -rf "$logs"*.json "$reports"
+  mkdir "$reports"
+  ASAN_OPTIONS=$asan_options:log_path=$reports/asan LSAN_OPTIONS=log_path=$reports/lsan \
+    UBSAN_OPTIONS=$ubsan_options:log_path=$reports/ubsan TSAN_OPTIONS=$tsan_options WEIR_REPORTS=$reports \
+    meson test -C "$directory" --print-errorlogs --logbase "$name" "${chosen[@]}" "$@" </dev/null || status=$?
+
+  cat "$logs"*.json >"$log" 2>/dev/null || true
+  ok=0 bad=0 skip=0
+  if [ -s "$log" ]; then
+    ok=$(count "$log" '["OK", "EXPECTEDFAIL"]')
+    skip=$(count "$log" '["SKIP"]')
+    bad=$(($(jq -s length "$log") - ok - skip))
+    jq -r 'select(.result == "SKIP") | "skipped: \(.name): \((.stdout // "") | rtrimstr("\n") | split("\n") | last // "")"' "$log"
+  fi
+  found=$(find "$reports" -type f -size +0 | wc -l)
+  if [ "$found" -gt 0 ]; then
+    find "$reports" -type f -size +0 -exec head -n 60 {} +
+    [ "$bad" -ge "$found" ] || bad=$found
+  fi
+  # A build that broke has no log, and a run without a test proves nothing.
+  if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$ok" -eq 0 ]; }; then bad=1; fi
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+# count LOG RESULTS: tests of the log whose result is among them.
+count() { jq -s --argjson results "$2" '[.[] | select(.result as $r | $results | index($r))] | length' "$1"; }
+
+plain='-Dwerror=true'
+sanitize_address='-Db_sanitize=address,undefined -Db_lundef=false -Dbench=disabled'
+sanitize_thread='-Db_sanitize=thread -Db_lundef=false -Dbench=disabled'
+asan_options=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
+ubsan_options=halt_on_error=1:print_stacktrace=1
+memcheck="valgrind --quiet --trace-children=yes --error-exitcode=1 --leak-check=full --log-file=%q{WEIR_REPORTS}/%p"
+tsan_options=halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsan.supp
+
+one() {
+  case $1 in
+  gcc) run gcc gcc gcc "$plain" '' ;;
+  clang) run clang clang clang "$plain" 'unit conformance threads' ;;
+  gcc-asan) WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" 'unit conformance property faults threads cli' -t 4 ;;
+  clang-asan) WEIR_TEST_SCALE=20 run clang-asan clang-asan clang "$sanitize_address" 'unit property faults threads' -t 4 ;;
+  gcc-tsan) WEIR_TEST_SCALE=20 run gcc-tsan gcc-tsan gcc "$sanitize_thread" threads -t 4 ;;
+  clang-tsan) WEIR_TEST_SCALE=20 run clang-tsan clang-tsan clang "$sanitize_thread" threads -t 4 ;;
+  valgrind)
+    WEIR_TEST_SCALE=10 run valgrind gcc gcc "$plain" unit -t 10 --wrap "$memcheck"
+    ;;
+  *)
+    echo "test.sh: no run is called $1" >&2
+    exit 2
+    ;;
+  esac
+}
+
+[ $# -gt 0 ] || set -- gcc clang gcc-asan clang-asan gcc-tsan clang-tsan valgrind
+for name; do one "$name"; done
+
+printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,112 @@
+/*
+ * One counter rule with a limit below 2^32: the state is in the cell, and a decision is one compare-and-swap.
+ *
+ *   word 0   | window index : 63 | FROZEN : 1 |        word 1   | current : 32 | previous : 32 |
+ *
+ * Read as a snapshot (the index only grows: every decision runs at max(now, the cell's window, floor)), decided purely,
+ * published by one swap that expects the whole snapshot. A refusal writes nothing. A reset keeps the index, since
+ * otherwise a late call could bring an old index back under a reader; at index 0 that would be UNINIT, so there it is
+ * stored as { 0, current 0, previous 1 }, which no charge can make (there is no window before the first).
+ */
+#include "limiter.h"
+
+#define RESET_AT_ZERO UINT64_C(1)
+
+static weiri_counter unpack(weiri_pair state)
+{
+    weiri_counter counter = {state.word[0] >> 1, state.word[1] >> 32, state.word[1] & UINT32_MAX};
+    if (counter.index == 0)
+        counter.previous = 0;
+    return counter;
+}
+
+static weiri_pair pack(weiri_counter counter)
+{
+    return (weiri_pair){{counter.index << 1, counter.current << 32 | counter.previous}};
+}
+
+bool weiri_cell_live(const void *limiter, weiri_pair state, uint64_t time)
+{
+    weiri_counter counter = unpack(state);
+    return weiri_counter_expires(&counter, &((const weir *)limiter)->rules.rule[0]) > time;
+}
+
+/* The whole answer; `counter` is charged already where the call was recorded. */
+static void answer(const weiri_ask *ask, weiri_counter counter, const weiri_counter_view *view, uint64_t floor,
+                   bool accepted, bool charged, weir_decision *decision)
+{
+    weiri_call call = {ask->now, floor, ask->cost, ask->limits->limit};
+    weiri_views views;
+    views.accepted = accepted;
+    views.accepts[0] = accepted;
+    views.late = view->late;
+    views.records = charged;
+    views.of[0].counter = *view;
+    weiri_answer(&ask->limiter->rules, &counter, &call, &views, charged, decision);
+}
+
+int weiri_cell_call(weiri_ask *ask, weir_decision *decision)
+{
+    weir *limiter = ask->limiter;
+    const weiri_rule *rule = &limiter->rules.rule[0];
+    const uint64_t limit = ask->limits->limit[0], charge = weiri_rule_charge(rule, ask->cost);
+    weiri_segment *segment = weiri_directory_find(&limiter->table.directory, ask->identity->hash);
+    bool swept = false;
+    for (;;) {
+        weiri_spot spot = weiri_table_look(&limiter->table, segment, ask->identity);
+        weiri_counter counter = unpack(spot.state);
+        weiri_counter_view view = weiri_counter_look(counter, rule, ask->now, spot.floor);
+        bool accepted = weiri_counter_accepts(&view, rule, limit, charge);
+        if (!accepted || charge == 0 || ask->peek) {
+            if (decision)
+                answer(ask, counter, &view, spot.floor, accepted, false, decision);
+            return accepted;
+        }
+        uint32_t flag = 0;
+        if (!spot.cell) {
+            weiri_segment *next = weiri_find_room(ask, segment);
+            segment = next ? next : segment;
+            flag = next ? 0 : WEIR_NO_MEMORY;
+        } else if (!spot.held) {
+            int room = weiri_reserve(ask, &segment, &swept);
+            flag = room == 0 ? WEIR_TABLE_FULL : 0;
+            spot.held = room > 0 && weiri_claim(spot.cell, weiri_identity_pair(ask->identity));
+            if (room > 0 && !spot.held)
+                weiri_table_unreserve(&limiter->table, 1);
+        }
+        if (flag) {
+            if (decision)
+                answer(ask, counter, &view, spot.floor, accepted, false, decision);
+            return weiri_unrecorded(limiter, flag, decision);
+        }
+        if (!spot.held)
+            continue;
+        counter = weiri_counter_charged(&view, charge);
+        if (weiri_cas_128(&spot.cell->state, spot.state, pack(counter))) {
+            if (decision)
+                answer(ask, counter, &view, spot.floor, true, true, decision);
+            return 1;
+        }
+    }
+}
+
+int weiri_cell_reset(weiri_ask *ask, weir_decision *unused)
+{
+    (void)unused;
+    weiri_table *table = &ask->limiter->table;
+    weiri_segment *segment = weiri_directory_find(&table->directory, ask->identity->hash);
+    for (;;) {
+        weiri_spot spot = weiri_table_look(table, segment, ask->identity);
+        if (weiri_uninit(spot.state))
+            return 1; /* nothing charged */
+        if (!spot.cell) {
+            segment = weiri_advance(table, segment, ask->identity);
+            ask->slow = true;
+            continue;
+        }
+        uint64_t index = spot.state.word[0];
+        weiri_pair cleared = {{index, index == 0 ? RESET_AT_ZERO : 0}};
+        if (weiri_cas_128(&spot.cell->state, spot.state, cleared))
+            return 1;
+    }
+}

@@ -1,0 +1,422 @@
+#include "node.h"
+
+#include <string.h>
+
+bool weiri_node_live(const void *limiter, weiri_pair state, uint64_t time)
+{
+    (void)limiter;
+    return state.word[0] != WEIRI_FRESH || state.word[1] > time; /* N3; a later drop time must not be forgotten */
+}
+
+static size_t node_size(const weir *limiter)
+{
+    size_t states = limiter->rules.states_size;
+    return states > SIZE_MAX - sizeof(weiri_node) ? SIZE_MAX : sizeof(weiri_node) + states;
+}
+
+static weiri_log *log_of(const weir *limiter, weiri_node *node, unsigned i)
+{
+    return (weiri_log *)(void *)(node->states + limiter->rules.rule[i].offset);
+}
+
+static bool is_log(const weir *limiter, unsigned i)
+{
+    return limiter->rules.rule[i].algorithm == WEIR_LOG;
+}
+
+/* --- memory of logs --- */
+
+static void free_chunks(weir *limiter, unsigned i, weiri_chunk *chunk)
+{
+    while (chunk) {
+        weiri_chunk *next = weiri_chunk_after(chunk);
+        weiri_release(&limiter->memory, chunk, weiri_chunk_size(chunk, &limiter->rules.rule[i]));
+        chunk = next;
+    }
+}
+
+void weiri_husks_free(weir *limiter, weiri_husks *husks)
+{
+    for (unsigned i = 0; i < limiter->rules.count; i++) {
+        free_chunks(limiter, i, husks->chunks[i]);
+        weiri_release(&limiter->memory, husks->index[i], husks->index_size[i]);
+    }
+}
+
+void weiri_node_gut(weir *limiter, weiri_node *node, weiri_husks *husks)
+{
+    *husks = (weiri_husks){0};
+    for (unsigned i = 0; i < limiter->rules.count; i++) {
+        if (!is_log(limiter, i))
+            continue;
+        weiri_log *log = log_of(limiter, node, i);
+        husks->chunks[i] = weiri_log_shed(log, &limiter->rules.rule[i], true);
+        husks->index[i] = log->index;
+        husks->index_size[i] = log->index_capacity * sizeof(weiri_chunk *);
+        log->index = NULL;
+        log->index_capacity = 0;
+    }
+}
+
+static void supplies_free(weir *limiter, weiri_supplies *supplies)
+{
+    for (unsigned i = 0; i < limiter->rules.count; i++) {
+        weiri_release(&limiter->memory, supplies->of[i].chunk, supplies->of[i].chunk_size);
+        weiri_release(&limiter->memory, supplies->of[i].index, supplies->of[i].index_size);
+    }
+}
+
+/* Makes one piece at least `need` bytes long. */
+static bool supply_piece(weir *limiter, void **piece, size_t *size, size_t need)
+{
+    if (need == 0 || (*piece && *size >= need))
+        return true;
+    weiri_release(&limiter->memory, *piece, *size);
+    *piece = weiri_allocate(&limiter->memory, 16, need);
+    *size = *piece ? need : 0;
+    return *piece != NULL;
+}
+
+/* Allocates what `needs` asks for. Outside any lock. */
+static bool supplies_get(weir *limiter, weiri_supplies *supplies)
+{
+    bool there = true;
+    for (unsigned i = 0; i < limiter->rules.count && there; i++)
+        there = supply_piece(limiter, &supplies->of[i].chunk, &supplies->of[i].chunk_size, supplies->of[i].need.chunk) &&
+                supply_piece(limiter, &supplies->of[i].index, &supplies->of[i].index_size, supplies->of[i].need.index);
+    return there;
+}
+
+/*
+ * Gives each log what this charge needs, as far as it is there. True: all have enough. `supplies` may be NULL: nothing
+ * is there; else what is lacking is noted in it.
+ */
+static bool supply(weir *limiter, weiri_node *node, const weiri_ask *ask, const weiri_views *views,
+                   weiri_supplies *supplies)
+{
+    bool enough = true;
+    for (unsigned i = 0; i < limiter->rules.count; i++) {
+        const weiri_rule *rule = &limiter->rules.rule[i];
+        if (!is_log(limiter, i) || weiri_rule_charge(rule, ask->cost) == 0)
+            continue;
+        weiri_log *log = log_of(limiter, node, i);
+        const weiri_log_view *view = &views->of[i].log;
+        weiri_log_need need = weiri_log_needs(log, rule, view);
+        if (need.chunk == 0 && need.index == 0)
+            continue;
+        if (supplies && supplies->of[i].chunk_size >= need.chunk && supplies->of[i].index_size >= need.index) {
+            weiri_log_supply(log, rule, view, false, &supplies->of[i].chunk, supplies->of[i].chunk_size,
+                             &supplies->of[i].index, &supplies->of[i].index_size);
+            if (!supplies->of[i].chunk)
+                supplies->of[i].chunk_size = 0;
+            if (!supplies->of[i].index)
+                supplies->of[i].index_size = 0;
+            continue;
+        }
+        enough = false;
+        if (supplies)
+            supplies->of[i].need = need;
+    }
+    return enough;
+}
+
+/* --- life of a node --- */
+
+static void node_release(weir *limiter, weiri_node *node)
+{
+    weiri_release(&limiter->memory, node, node_size(limiter));
+}
+
+void weiri_node_free(weir *limiter, weiri_node *node)
+{
+    weiri_husks husks;
+    if (!node)
+        return;
+    weiri_node_gut(limiter, node, &husks);
+    weiri_husks_free(limiter, &husks);
+    node_release(limiter, node);
+}
+
+static weir *limiter_of(weiri_memory *memory)
+{
+    return (weir *)(void *)((unsigned char *)memory - offsetof(weir, memory));
+}
+
+static void destroy_retired(weiri_memory *memory, weiri_retired *retired)
+{
+    node_release(limiter_of(memory), (weiri_node *)(void *)retired);
+}
+
+void weiri_node_retire(weir *limiter, weiri_node *node)
+{
+    node->retired.destroy = destroy_retired;
+    weiri_retire(&limiter->memory, &node->retired, node_size(limiter));
+}
+
+/* A private node with nothing charged, or NULL. */
+static weiri_node *node_new(weir *limiter)
+{
+    size_t size = node_size(limiter);
+    weiri_node *node = size == SIZE_MAX ? NULL : weiri_allocate(&limiter->memory, 16, size);
+    if (node)
+        memset(node, 0, size);
+    return node;
+}
+
+/* Charges a private node; false: no memory. */
+static bool charge_private(const weiri_ask *ask, weiri_node *node, const weiri_call *call, const weiri_views *views)
+{
+    weir *limiter = ask->limiter;
+    weiri_supplies supplies;
+    memset(&supplies, 0, sizeof supplies);
+    bool there = supply(limiter, node, ask, views, &supplies);
+    if (!there)
+        there = supplies_get(limiter, &supplies) && supply(limiter, node, ask, views, &supplies);
+    supplies_free(limiter, &supplies);
+    if (there)
+        weiri_charge(&limiter->rules, node->states, call, views);
+    return there;
+}
+
+/* --- a call on a node --- */
+
+enum outcome { REFUSED = 0, ACCEPTED = 1, DEAD, LACKING };
+
+/* Works out a refusal's end and writes it down. Under the lock. */
+static void refuse(weiri_node *node, const weiri_ask *ask, const weiri_call *call, const weiri_views *views,
+                   weir_decision *decision)
+{
+    const weiri_rules *rules = &ask->limiter->rules;
+    if (decision)
+        weiri_answer(rules, node->states, call, views, false, decision);
+    if (!views->late)
+        weiri_refusal_publish(node, ask, weiri_refused_until(rules, node->states, call, views), decision);
+}
+
+/* Decides, and charges where that is due. LACKING: supplies->need says what for. Under the lock. */
+static enum outcome decide_locked(weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision,
+                                  weiri_supplies *supplies, weiri_husks *husks)
+{
+    weir *limiter = ask->limiter;
+    const weiri_rules *rules = &limiter->rules;
+    weiri_call call = {ask->now, floor > node->drop ? floor : node->drop, ask->cost, ask->limits->limit};
+    weiri_views views;
+    if (node->dead)
+        return DEAD;
+    weiri_decide(rules, node->states, &call, &views);
+    if (!views.accepted) {
+        refuse(node, ask, &call, &views, decision);
+        return REFUSED;
+    }
+    bool charged = views.records && !ask->peek;
+    if (charged) {
+        if (!supply(limiter, node, ask, &views, supplies))
+            return LACKING;
+        weiri_refusal_clear(node);
+        weiri_charge(rules, node->states, &call, &views);
+        for (unsigned i = 0; i < rules->count; i++)
+            if (is_log(limiter, i))
+                husks->chunks[i] = weiri_log_shed(log_of(limiter, node, i), &rules->rule[i], false);
+    }
+    if (decision)
+        weiri_answer(rules, node->states, &call, &views, charged, decision);
+    return ACCEPTED;
+}
+
+/* One attempt under the lock; what logs let go of is freed after it. */
+static enum outcome decide_once(weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision,
+                                weiri_supplies *supplies)
+{
+    weiri_husks husks;
+    for (unsigned i = 0; i < ask->limiter->rules.count; i++) {
+        husks.chunks[i] = NULL;
+        husks.index[i] = NULL;
+        husks.index_size[i] = 0;
+    }
+    weiri_spinlock_lock(&node->lock);
+    enum outcome outcome = decide_locked(node, ask, floor, decision, supplies, &husks);
+    weiri_spinlock_unlock(&node->lock);
+    weiri_husks_free(ask->limiter, &husks);
+    return outcome;
+}
+
+/* The rare way: a log needs memory, allocated outside the lock; it may need other memory when the lock is had again. */
+static __attribute__((noinline)) enum outcome decide_with_memory(weiri_node *node, const weiri_ask *ask, uint64_t floor,
+                                                                 weir_decision *decision)
+{
+    weiri_supplies supplies;
+    memset(&supplies, 0, sizeof supplies);
+    enum outcome outcome;
+    while ((outcome = decide_once(node, ask, floor, decision, &supplies)) == LACKING)
+        if (!supplies_get(ask->limiter, &supplies))
+            break;
+    supplies_free(ask->limiter, &supplies);
+    return outcome;
+}
+
+/* --- a call on a key --- */
+
+/* States in which nothing is charged, whatever the rules. */
+static const uint64_t nothing[WEIRI_STATES_HEAD / sizeof(uint64_t)];
+
+/* Nothing is charged on the key: decided on `nothing`. True where the call must be recorded. */
+static bool decide_on_nothing(const weiri_ask *ask, const weiri_call *call, weiri_views *views, weir_decision *decision)
+{
+    weiri_decide(&ask->limiter->rules, nothing, call, views);
+    if (views->accepted && views->records && !ask->peek)
+        return true;
+    if (decision)
+        weiri_answer(&ask->limiter->rules, nothing, call, views, false, decision);
+    return false;
+}
+
+/* As seen, and then not recorded. */
+static int unrecorded(const weiri_ask *ask, const weiri_call *call, const weiri_views *views, uint32_t flag,
+                      weir_decision *decision)
+{
+    if (decision)
+        weiri_answer(&ask->limiter->rules, nothing, call, views, false, decision);
+    return weiri_unrecorded(ask->limiter, flag, decision);
+}
+
+/* The cell no longer holds a dead node. Whoever finds it does this; a failed swap means that somebody did, or froze. */
+static void bury(weiri_cell *cell, weiri_pair state, uint64_t drop)
+{
+    weiri_pair fresh = {{WEIRI_FRESH, drop > state.word[1] ? drop : state.word[1]}};
+    weiri_cas_128(&cell->state, state, fresh);
+}
+
+/* What one round of a call came to. */
+enum { AGAIN = -1 };
+
+/* A charge found no memory. The answer is filled in as things stand; what a later look refuses is refused. */
+static int decide_unrecorded(weiri_node *node, weiri_ask *ask, uint64_t floor, weir_decision *decision)
+{
+    if (decision) {
+        *decision = (weir_decision){0};
+        ask->peek = true;
+        enum outcome outcome = decide_once(node, ask, floor, decision, NULL);
+        ask->peek = false;
+        if (outcome == REFUSED)
+            return 0;
+    }
+    return weiri_unrecorded(ask->limiter, WEIR_NO_MEMORY, decision);
+}
+
+/* The key has a node. */
+static int call_node(weiri_ask *ask, weiri_segment **segment, const weiri_spot *spot, weir_decision *decision)
+{
+    weiri_node *node = weiri_node_of(spot->state);
+    uint64_t floor = spot->floor > spot->state.word[1] ? spot->floor : spot->state.word[1];
+    if (weiri_refusal_covers(node, ask, floor, decision))
+        return 0;
+    if (!ask->holding && !weiri_gate_is_open())
+        return WEIRI_CLOSED_GATE;
+    if (!spot->cell && !ask->peek) { /* the frozen pointer stands (N5): carry it over first */
+        *segment = weiri_advance(&ask->limiter->table, *segment, ask->identity);
+        ask->slow = true;
+        return AGAIN;
+    }
+    enum outcome outcome = decide_once(node, ask, floor, decision, NULL);
+    if (outcome == LACKING)
+        outcome = decide_with_memory(node, ask, floor, decision);
+    if (outcome == ACCEPTED || outcome == REFUSED)
+        return outcome == ACCEPTED;
+    if (outcome == LACKING)
+        return decide_unrecorded(node, ask, floor, decision);
+    /* Dead. `drop` was written under the lock that was held just now, and does not change again. */
+    if (spot->cell) {
+        bury(spot->cell, spot->state, node->drop);
+        return AGAIN;
+    }
+    weiri_views views; /* a peek: it may not store, so it answers as if that had been done */
+    weiri_call call = {ask->now, floor > node->drop ? floor : node->drop, ask->cost, ask->limits->limit};
+    decide_on_nothing(ask, &call, &views, decision);
+    return views.accepted;
+}
+
+/* Nothing is charged on the key, the call is accepted, and a node must be installed. */
+static int install(weiri_ask *ask, weiri_segment **segment, weiri_spot *spot, bool *swept, const weiri_call *call,
+                   const weiri_views *views, weir_decision *decision)
+{
+    weir *limiter = ask->limiter;
+    if (!spot->cell) {
+        weiri_segment *next = weiri_find_room(ask, *segment);
+        if (!next)
+            return unrecorded(ask, call, views, WEIR_NO_MEMORY, decision);
+        *segment = next;
+        return AGAIN;
+    }
+    weiri_node *node = node_new(limiter); /* before claiming: a cell without a charge would help nobody */
+    if (!node || !charge_private(ask, node, call, views)) {
+        weiri_node_free(limiter, node);
+        return unrecorded(ask, call, views, WEIR_NO_MEMORY, decision);
+    }
+    int room = spot->held ? 1 : weiri_reserve(ask, segment, swept);
+    if (room > 0 && !spot->held && !weiri_claim(spot->cell, weiri_identity_pair(ask->identity))) {
+        weiri_table_unreserve(&limiter->table, 1);
+        room = AGAIN;
+    }
+    if (room > 0) {
+        if (decision) /* before others can charge it */
+            weiri_answer(&limiter->rules, node->states, call, views, true, decision);
+        weiri_pair state = {{(uintptr_t)node, spot->state.word[1]}};
+        if (weiri_cas_128(&spot->cell->state, spot->state, state))
+            return 1;
+    }
+    weiri_node_free(limiter, node);
+    return room == 0 ? unrecorded(ask, call, views, WEIR_TABLE_FULL, decision) : AGAIN;
+}
+
+int weiri_node_call(weiri_ask *ask, weir_decision *decision)
+{
+    weiri_table *table = &ask->limiter->table;
+    weiri_segment *segment = weiri_directory_find(&table->directory, ask->identity->hash);
+    bool swept = false;
+    int result;
+    do {
+        weiri_spot spot = weiri_table_look(table, segment, ask->identity);
+        if (weiri_is_node(spot.state)) {
+            result = call_node(ask, &segment, &spot, decision);
+        } else { /* UNINIT, or FRESH and its drop time */
+            uint64_t floor = spot.floor > spot.state.word[1] ? spot.floor : spot.state.word[1];
+            weiri_call call = {ask->now, floor, ask->cost, ask->limits->limit};
+            weiri_views views;
+            if (!decide_on_nothing(ask, &call, &views, decision))
+                return views.accepted;
+            result = install(ask, &segment, &spot, &swept, &call, &views, decision);
+        }
+    } while (result == AGAIN);
+    return result;
+}
+
+int weiri_node_reset(weiri_ask *ask, weir_decision *unused)
+{
+    (void)unused;
+    weiri_table *table = &ask->limiter->table;
+    weiri_segment *segment = weiri_directory_find(&table->directory, ask->identity->hash);
+    for (;;) {
+        weiri_spot spot = weiri_table_look(table, segment, ask->identity);
+        if (!weiri_is_node(spot.state))
+            return 1; /* nothing charged */
+        if (!spot.cell) {
+            segment = weiri_advance(table, segment, ask->identity);
+            ask->slow = true;
+            continue;
+        }
+        if (!ask->holding && !weiri_gate_is_open())
+            return WEIRI_CLOSED_GATE;
+        weiri_node *node = weiri_node_of(spot.state);
+        weiri_spinlock_lock(&node->lock);
+        bool dead = node->dead;
+        uint64_t drop = node->drop;
+        if (!dead) {
+            weiri_refusal_clear(node); /* frees quota: nothing published may outlive it */
+            weiri_clear(&ask->limiter->rules, node->states);
+        }
+        weiri_spinlock_unlock(&node->lock);
+        if (!dead)
+            return 1;
+        bury(spot.cell, spot.state, drop);
+    }
+}

@@ -1,0 +1,105 @@
+/*
+ * node: the state of a key that does not fit a cell. The cell's state is then
+ *
+ *   word 0   | node's address, or FRESH | FROZEN : 1 |        word 1   | drop time |
+ *
+ *   UNINIT --install--> { node, 0 } --sweep--> { FRESH, T } --install--> { node, T } --sweep--> { FRESH, T' } ...
+ *
+ * A drop time T means: a node was dropped as expired at T, and no decision on this key runs earlier any more. It stays
+ * in word 1 while a later node is installed, and only grows.
+ *
+ *   node     retired header | lock, dead | drop | published refusal (64 bytes) | states of the rules
+ *
+ * Rules (proofs in docs/design.md):
+ *  N1  A node is installed with its first charge already made, by a swap that expects what was looked at.
+ *  N2  Only who holds the lock looks at or changes `dead`, `drop` and the states.
+ *  N3  Migrations copy the pointer and never look inside: a node is always live to them. Only a sweep, under the lock,
+ *      sets `dead`; from then on nobody charges it. Whoever finds it dead swaps the cell to FRESH with its drop time.
+ *  N4  A node is retired by its sweep, once, after the authoritative cell no longer holds it.
+ *  N5  A pointer read from a FROZEN cell is followed only if the successor's cell was seen, later in the same read
+ *      section, absent or UNINIT: then the sweep had not got to N4, and the section keeps the memory.
+ *
+ * Published refusal. A refusal worked out under the lock holds for every later call with at least its cost and the same
+ * limits until it ends, while nothing changes. So it is written down, and such calls are refused by loads alone.
+ *
+ *   writer (under the lock)            reader
+ *     tag = 0                            t = tag            (acquire; 0: take the lock)
+ *     fields (release)                   fields             (acquire)
+ *     tag = a number never used before   tag == t ?         (relaxed; else take the lock)
+ *
+ * A field that a later writer wrote carries, by release and acquire, that writer's tag = 0 before it: the second look
+ * differs, and numbers do not come back. Every change of the states clears the tag before it; a reader that saw the tag
+ * stands before that change in the serial order. A raised limit is another object with another version, which the
+ * reader compares: it reads the plan's limits first, so it uses limits that were in force during the call.
+ */
+#ifndef WEIRI_LIMITER_NODE_H
+#define WEIRI_LIMITER_NODE_H
+
+#include "../sync/spinlock.h"
+#include "limiter.h"
+
+#define WEIRI_FRESH UINT64_C(2)
+
+typedef struct weiri_refusal {
+    weiri_a64 tag;       /* 0: nothing published */
+    weiri_a64 version;   /* of the limits it was worked out with */
+    weiri_a64 cost;      /* smallest cost it holds for */
+    weiri_a64 until;     /* it holds before this time, ns; WEIR_NEVER: always */
+    weiri_a64 from;      /* the whole decision holds from here, */
+    weiri_a64 grows;     /* before the time at which `remaining` grows; UINT64_MAX: it never does, nothing is charged */
+    weiri_a64 remaining;
+    weiri_a64 rule;
+} weiri_refusal;
+
+typedef struct weiri_node {
+    weiri_retired retired;
+    weiri_spinlock lock;
+    bool dead;
+    uint64_t drop; /* no decision runs earlier: what had expired by then is gone, where dead the whole node */
+    uint64_t tags; /* last tag used */
+    weiri_refusal refusal;
+    _Alignas(8) unsigned char states[];
+} weiri_node;
+
+/* Memory that logs need before a charge, one set for each rule; kept from one attempt to the next. */
+typedef struct weiri_supplies {
+    struct {
+        weiri_log_need need;
+        void *chunk, *index;
+        size_t chunk_size, index_size;
+    } of[WEIR_RULES_MAX];
+} weiri_supplies;
+
+static inline bool weiri_is_node(weiri_pair state)
+{
+    return state.word[0] > WEIRI_FRESH + WEIRI_FROZEN;
+}
+
+static inline weiri_node *weiri_node_of(weiri_pair state)
+{
+    return (weiri_node *)(uintptr_t)(state.word[0] & ~WEIRI_FROZEN);
+}
+
+/* Not shared with anybody: frees the node and all its logs hold. */
+void weiri_node_free(weir *limiter, weiri_node *node);
+
+/* A dead node, after N4. Its logs are empty already. */
+void weiri_node_retire(weir *limiter, weiri_node *node);
+
+/* Takes all memory out of the logs of a node: under the lock. weiri_husks_free then frees it: outside. */
+typedef struct weiri_husks {
+    weiri_chunk *chunks[WEIR_RULES_MAX];
+    void *index[WEIR_RULES_MAX];
+    size_t index_size[WEIR_RULES_MAX];
+} weiri_husks;
+void weiri_node_gut(weir *limiter, weiri_node *node, weiri_husks *husks);
+void weiri_husks_free(weir *limiter, weiri_husks *husks);
+
+/* Nothing is published any more. Under the lock, before a change. */
+void weiri_refusal_clear(weiri_node *node);
+void weiri_refusal_publish(weiri_node *node, const weiri_ask *ask, uint64_t until, const weir_decision *decision);
+
+/* Is this call refused by what is published? Fills `decision` if any. Loads alone. */
+bool weiri_refusal_covers(const weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision);
+
+#endif

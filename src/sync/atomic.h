@@ -1,0 +1,201 @@
+/*
+ * Every atomic operation that weir uses, by name, and the only place outside src/sync's other files where a memory order
+ * is chosen. Shared words have types of their own, so that no plain access compiles by accident.
+ *
+ * The names carry the order: _relaxed, _acquire, _release; a read-modify-write is acq_rel unless named relaxed.
+ *
+ * Sixteen bytes. A weiri_a128 is replaced whole, by a 16-byte compare-and-swap, and read as two 8-byte words. C11 knows
+ * no such mixture; it holds on the machines we build for:
+ *   x86-64   LOCK CMPXCHG16B is a single, locked access to an aligned 16-byte block: every other access, of 8 bytes
+ *            too, is ordered before or after it (Intel SDM vol. 3A, 9.1.2; AMD APM vol. 2, 7.3.2). Loads are acquire.
+ *   aarch64  CASPAL (or LDAXP/STLXP) writes both words as one single-copy atomic access (Arm ARM, B2.2.1); an 8-byte
+ *            LDAR of either word reads from before or from after it, and the acquire/release pairs order it by word:
+ *            coherence of word 0 gives that a load of word 1 sequenced after an acquire of word 0 sees what was written
+ *            together with that word 0, or something later.
+ * The compiler's __sync operation is used with -mcx16: it is inlined (or calls libgcc's outline atomics on aarch64),
+ * where __atomic would call libatomic. Its failure value may be torn on aarch64 without LSE: it is not returned, callers
+ * read again. ThreadSanitizer's runtime may emulate the swap by two plain stores under a lock, so there reads are
+ * 16-byte operations as well.
+ */
+#ifndef WEIRI_SYNC_ATOMIC_H
+#define WEIRI_SYNC_ATOMIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define WEIRI_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WEIRI_TSAN 1
+#endif
+#endif
+#ifndef WEIRI_TSAN
+#define WEIRI_TSAN 0
+#endif
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "weir needs a 16-byte compare-and-swap whose parts can be read singly: x86-64 or aarch64"
+#endif
+
+typedef struct weiri_a32 {
+    uint32_t word;
+} weiri_a32;
+
+typedef struct weiri_a64 {
+    uint64_t word;
+} weiri_a64;
+
+typedef struct weiri_apointer {
+    void *word;
+} weiri_apointer;
+
+/* A value of sixteen bytes, and a shared place for one. */
+typedef struct weiri_pair {
+    uint64_t word[2];
+} weiri_pair;
+
+typedef struct weiri_a128 {
+    _Alignas(16) uint64_t word[2];
+} weiri_a128;
+
+static inline bool weiri_pair_equal(weiri_pair a, weiri_pair b)
+{
+    return a.word[0] == b.word[0] && a.word[1] == b.word[1];
+}
+
+static inline uint32_t weiri_load_relaxed_32(const weiri_a32 *a)
+{
+    return __atomic_load_n(&a->word, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t weiri_load_acquire_32(const weiri_a32 *a)
+{
+    return __atomic_load_n(&a->word, __ATOMIC_ACQUIRE);
+}
+
+static inline void weiri_store_release_32(weiri_a32 *a, uint32_t value)
+{
+    __atomic_store_n(&a->word, value, __ATOMIC_RELEASE);
+}
+
+static inline bool weiri_cas_32(weiri_a32 *a, uint32_t expected, uint32_t desired)
+{
+    return __atomic_compare_exchange_n(&a->word, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t weiri_load_relaxed_64(const weiri_a64 *a)
+{
+    return __atomic_load_n(&a->word, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t weiri_load_acquire_64(const weiri_a64 *a)
+{
+    return __atomic_load_n(&a->word, __ATOMIC_ACQUIRE);
+}
+
+static inline void weiri_store_relaxed_64(weiri_a64 *a, uint64_t value)
+{
+    __atomic_store_n(&a->word, value, __ATOMIC_RELAXED);
+}
+
+static inline void weiri_store_release_64(weiri_a64 *a, uint64_t value)
+{
+    __atomic_store_n(&a->word, value, __ATOMIC_RELEASE);
+}
+
+static inline bool weiri_cas_64(weiri_a64 *a, uint64_t expected, uint64_t desired)
+{
+    return __atomic_compare_exchange_n(&a->word, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* For statistics, which order nothing. */
+static inline uint64_t weiri_add_relaxed_64(weiri_a64 *a, uint64_t amount)
+{
+    return __atomic_add_fetch(&a->word, amount, __ATOMIC_RELAXED);
+}
+
+static inline void weiri_sub_relaxed_64(weiri_a64 *a, uint64_t amount)
+{
+    __atomic_fetch_sub(&a->word, amount, __ATOMIC_RELAXED);
+}
+
+static inline void *weiri_load_acquire_pointer(const weiri_apointer *a)
+{
+    return __atomic_load_n(&a->word, __ATOMIC_ACQUIRE);
+}
+
+static inline void *weiri_load_relaxed_pointer(const weiri_apointer *a)
+{
+    return __atomic_load_n(&a->word, __ATOMIC_RELAXED);
+}
+
+static inline void weiri_store_release_pointer(weiri_apointer *a, void *value)
+{
+    __atomic_store_n(&a->word, value, __ATOMIC_RELEASE);
+}
+
+static inline void *weiri_exchange_pointer(weiri_apointer *a, void *value)
+{
+    return __atomic_exchange_n(&a->word, value, __ATOMIC_ACQ_REL);
+}
+
+static inline bool weiri_cas_pointer(weiri_apointer *a, void *expected, void *desired)
+{
+    return __atomic_compare_exchange_n(&a->word, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* Replaces sixteen bytes if they are `expected`. A full barrier. */
+static inline bool weiri_cas_128(weiri_a128 *a, weiri_pair expected, weiri_pair desired)
+{
+    unsigned __int128 old = ((unsigned __int128)expected.word[1] << 64) | expected.word[0];
+    unsigned __int128 new = ((unsigned __int128)desired.word[1] << 64) | desired.word[0];
+    return __sync_bool_compare_and_swap((unsigned __int128 *)(void *)a->word, old, new);
+}
+
+#if WEIRI_TSAN
+static inline weiri_pair weiri_load_whole_128(const weiri_a128 *a)
+{
+    unsigned __int128 *place = (unsigned __int128 *)(uintptr_t)a->word; /* swapping 0 for 0 writes nothing new */
+    unsigned __int128 value = __sync_val_compare_and_swap(place, 0, 0);
+    return (weiri_pair){{(uint64_t)value, (uint64_t)(value >> 64)}};
+}
+#endif
+
+/*
+ * Reads a place that goes once from zero to its final value, whose word 0 is not zero: word 0 first, acquire, then
+ * word 1, which is final once word 0 is seen.
+ */
+static inline weiri_pair weiri_load_once_128(const weiri_a128 *a)
+{
+#if WEIRI_TSAN
+    return weiri_load_whole_128(a);
+#else
+    weiri_pair pair;
+    pair.word[0] = __atomic_load_n(&a->word[0], __ATOMIC_ACQUIRE);
+    pair.word[1] = __atomic_load_n(&a->word[1], __ATOMIC_RELAXED);
+    return pair;
+#endif
+}
+
+/*
+ * Reads a place whose word 0 never comes back to a value with another word 1 in between unseen (the cell's states, see
+ * table/segment.h): word 0, word 1, word 0 again; equal word 0s mean that the pair stood there at one moment. Word 0 is
+ * acquired so that word 1 is read after it; word 1 is acquired so that the second reading comes after it; the second
+ * reading orders nothing. Lock-free: a repetition means that somebody's swap succeeded.
+ */
+static inline weiri_pair weiri_load_snapshot_128(const weiri_a128 *a)
+{
+#if WEIRI_TSAN
+    return weiri_load_whole_128(a);
+#else
+    weiri_pair pair;
+    do {
+        pair.word[0] = __atomic_load_n(&a->word[0], __ATOMIC_ACQUIRE);
+        pair.word[1] = __atomic_load_n(&a->word[1], __ATOMIC_ACQUIRE);
+    } while (pair.word[0] != __atomic_load_n(&a->word[0], __ATOMIC_RELAXED));
+    return pair;
+#endif
+}
+
+#endif

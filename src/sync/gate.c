@@ -1,0 +1,105 @@
+#include "gate.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "rcu.h"
+#include "spinlock.h"
+
+weiri_a32 weiri_gate;
+static weiri_a32 holders;
+static weiri_apointer others; /* const weiri_gate_handlers */
+
+static uint32_t gate_now(void)
+{
+    return __atomic_load_n(&weiri_gate.word, __ATOMIC_SEQ_CST); /* after our own entry in `holders`, see gate.h */
+}
+
+static void set_gate(uint32_t state)
+{
+    __atomic_store_n(&weiri_gate.word, state, __ATOMIC_SEQ_CST); /* before looking at `holders` */
+}
+
+/* One attempt to become a holder. */
+static bool try_hold(bool inside)
+{
+    __atomic_add_fetch(&holders.word, 1, __ATOMIC_SEQ_CST);
+    uint32_t state = gate_now();
+    if (state == WEIRI_GATE_OPEN || (state == WEIRI_GATE_CLOSING && inside))
+        return true;
+    weiri_gate_release();
+    return false;
+}
+
+void weiri_gate_hold(void)
+{
+    bool inside = weiri_rcu_inside();
+    for (unsigned attempt = 0; !try_hold(inside); attempt++)
+        weiri_backoff(attempt);
+}
+
+void weiri_gate_release(void)
+{
+    __atomic_sub_fetch(&holders.word, 1, __ATOMIC_SEQ_CST); /* release: the handler sees what the holder did */
+}
+
+bool weiri_gate_wait(void)
+{
+    if (weiri_rcu_inside()) {
+        weiri_gate_hold();
+        return true;
+    }
+    for (unsigned attempt = 0; !weiri_gate_is_open(); attempt++)
+        weiri_backoff(attempt);
+    return false;
+}
+
+static const weiri_gate_handlers *handlers(void)
+{
+    return weiri_load_acquire_pointer(&others);
+}
+
+static void before_fork(void)
+{
+    handlers()->before();
+    set_gate(WEIRI_GATE_CLOSING);
+    /* Where the kernel forbids the grace period, sections of a microsecond are given ten thousand times as long. */
+    if (weiri_rcu_inside() || !weiri_rcu_wait())
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    set_gate(WEIRI_GATE_CLOSED);
+    for (unsigned attempt = 0; __atomic_load_n(&holders.word, __ATOMIC_SEQ_CST) != 0; attempt++)
+        weiri_backoff(attempt);
+    handlers()->prepare();
+    weiri_rcu_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+    weiri_rcu_after_fork_in_parent();
+    handlers()->parent();
+    set_gate(WEIRI_GATE_OPEN);
+}
+
+static void after_fork_in_child(void)
+{
+    weiri_rcu_after_fork_in_child();
+    holders.word = 0; /* nobody else is here */
+    handlers()->child();
+    set_gate(WEIRI_GATE_OPEN);
+}
+
+static int install_result;
+
+static void install(void)
+{
+    install_result = -pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+int weiri_gate_install(const weiri_gate_handlers *janitor)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    weiri_store_release_pointer(&others, (void *)(uintptr_t)janitor); /* the same from every caller */
+    pthread_once(&once, install);
+    return install_result;
+}

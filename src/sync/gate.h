@@ -1,0 +1,60 @@
+/*
+ * The fork gate: no fork finds a lock of weir held, or a change half made that only its maker could finish.
+ *
+ * In the child only the forking thread goes on; a lock held by any other would stay locked. So whatever must not be cut
+ * in two by a fork is done in one of two ways:
+ *
+ *   (a) inside a read section, after weiri_gate_is_open() was true in that same section: spinlocks. Where it is not,
+ *       the section is left and weiri_gate_wait() called before starting over.
+ *   (b) between weiri_gate_hold() and weiri_gate_release(): everything longer, such as waiting for a grace period.
+ *
+ * The gate is OPEN, CLOSING or CLOSED. The handler before a fork
+ *   0. takes the janitor's lock for starting and stopping,
+ *   1. stores CLOSING,
+ *   2. waits for a grace period: every section that saw OPEN is over, its locks are free (RCU: a section that did not
+ *      see the store began before the wait),
+ *   3. stores CLOSED, sequentially consistent, and waits until nobody holds,
+ *   4. takes the janitor's other lock, then liburcu's own.
+ * A holder adds itself, then looks at the gate, both sequentially consistent (with 3: either the handler sees it or it
+ * sees the handler); it goes on where the gate is OPEN, and backs out where it is CLOSED.
+ *
+ * A thread that is inside a read section of the host's own cannot wait for the gate while it is CLOSING: step 2 waits
+ * for that section. It goes on as a holder instead; if its section began after step 2 it is step 3 that waits for it.
+ * Once the gate is CLOSED nobody waits for read sections, so there it can wait as others do.
+ */
+#ifndef WEIRI_SYNC_GATE_H
+#define WEIRI_SYNC_GATE_H
+
+#include "atomic.h"
+
+enum weiri_gate_state { WEIRI_GATE_OPEN = 0, WEIRI_GATE_CLOSING = 1, WEIRI_GATE_CLOSED = 2 };
+
+extern weiri_a32 weiri_gate;
+
+/* Acquire: what is done under a lock taken afterwards is not moved before the look. */
+static inline bool weiri_gate_is_open(void)
+{
+    return weiri_load_acquire_32(&weiri_gate) == WEIRI_GATE_OPEN;
+}
+
+/*
+ * Outside weir's own read sections: waits until the gate is open. True where the caller, being inside a section of the
+ * host's own, has become a holder instead: it may take locks, and calls weiri_gate_release() when it is through.
+ */
+bool weiri_gate_wait(void);
+
+void weiri_gate_hold(void);
+void weiri_gate_release(void);
+
+/* What one other part of the library, the janitor, does around a fork. */
+typedef struct weiri_gate_handlers {
+    void (*before)(void);  /* while the gate is open */
+    void (*prepare)(void); /* when it is closed and nobody holds */
+    void (*parent)(void);
+    void (*child)(void);
+} weiri_gate_handlers;
+
+/* Installs the fork handlers, once a process. 0 or -ENOMEM. */
+int weiri_gate_install(const weiri_gate_handlers *janitor);
+
+#endif

@@ -1,0 +1,123 @@
+#include "memory.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "gate.h"
+#include "rcu.h"
+
+/* A thread's stripe: threads' descriptors lie pages apart. */
+static unsigned my_stripe(void)
+{
+    return (unsigned)((((uint64_t)pthread_self() >> 12) * UINT64_C(0x9e3779b97f4a7c15)) >> 61);
+}
+
+void weiri_sum_add(weiri_sum *sum, uint64_t amount)
+{
+    weiri_add_relaxed_64(&sum->stripe[my_stripe()].part, amount);
+}
+
+uint64_t weiri_sum_read(const weiri_sum *sum)
+{
+    uint64_t total = 0;
+    for (unsigned i = 0; i < WEIRI_STRIPES; i++)
+        total += weiri_load_relaxed_64(&sum->stripe[i].part);
+    return total;
+}
+
+static void *c_allocate(void *argument, size_t alignment, size_t size)
+{
+    void *object;
+    (void)argument;
+    return posix_memalign(&object, alignment, size) == 0 ? object : NULL;
+}
+
+static void c_release(void *argument, void *object, size_t size)
+{
+    (void)argument;
+    (void)size;
+    free(object);
+}
+
+void weiri_memory_init(weiri_memory *memory, const weir_allocator *allocator)
+{
+    *memory = (weiri_memory){.allocator = {c_allocate, c_release, NULL}};
+    if (allocator->allocate)
+        memory->allocator = *allocator;
+}
+
+void *weiri_allocate(weiri_memory *memory, size_t alignment, size_t size)
+{
+    void *object = memory->allocator.allocate(memory->allocator.argument, alignment, size);
+    if (object)
+        weiri_sum_add(&memory->bytes, size);
+    return object;
+}
+
+void weiri_release(weiri_memory *memory, void *object, size_t size)
+{
+    if (!object)
+        return;
+    weiri_sum_add(&memory->bytes, 0 - (uint64_t)size);
+    memory->allocator.release(memory->allocator.argument, object, size);
+}
+
+static void push(weiri_memory *memory, weiri_retired *first, weiri_retired *last)
+{
+    void *head;
+    do {
+        head = weiri_load_relaxed_pointer(&memory->retired);
+        last->next = head;
+    } while (!weiri_cas_pointer(&memory->retired, head, first)); /* release: the objects' links */
+}
+
+void weiri_retire(weiri_memory *memory, weiri_retired *object, size_t size)
+{
+    object->size = size;
+    weiri_add_relaxed_64(&memory->retired_bytes, size);
+    push(memory, object, object);
+}
+
+bool weiri_memory_crowded(const weiri_memory *memory)
+{
+    uint64_t retired = weiri_load_relaxed_64(&memory->retired_bytes);
+    return retired > UINT64_C(1) << 20 && retired > weiri_sum_read(&memory->bytes) / 8;
+}
+
+static void destroy_all(weiri_memory *memory, weiri_retired *object)
+{
+    while (object) {
+        weiri_retired *next = object->next;
+        weiri_sub_relaxed_64(&memory->retired_bytes, object->size);
+        object->destroy(memory, object);
+        object = next;
+    }
+}
+
+int weiri_reclaim(weiri_memory *memory)
+{
+    if (weiri_rcu_inside())
+        return -EDEADLK;
+    if (!weiri_rcu_can_wait())
+        return -EPERM;
+    weiri_gate_hold(); /* a fork between taking and freeing would lose the chain in the child */
+    int result = 0;
+    weiri_retired *chain = weiri_exchange_pointer(&memory->retired, NULL);
+    if (chain && weiri_rcu_wait()) {
+        destroy_all(memory, chain);
+    } else if (chain) {
+        weiri_retired *last = chain;
+        while (last->next)
+            last = last->next;
+        push(memory, chain, last);
+        result = -EPERM;
+    }
+    weiri_gate_release();
+    return result;
+}
+
+void weiri_reclaim_now(weiri_memory *memory)
+{
+    destroy_all(memory, weiri_exchange_pointer(&memory->retired, NULL));
+}

@@ -1,0 +1,61 @@
+/*
+ * Memory of one limiter: the host's allocator, the bytes in use, and what waits for a grace period.
+ *
+ * Retiring. What readers may still look at is put on a list, a stack that is only pushed to and taken whole (so no ABA);
+ * whoever reclaims takes all of it, waits one grace period, and frees. An object is retired once, after the last place
+ * that a new reader could find it from has been overwritten.
+ */
+#ifndef WEIRI_SYNC_MEMORY_H
+#define WEIRI_SYNC_MEMORY_H
+
+#include <weir/types.h>
+
+#include "atomic.h"
+
+/* A sum kept in parts, so that threads that add do not share a line. */
+enum { WEIRI_STRIPES = 8 };
+typedef struct weiri_sum {
+    struct {
+        _Alignas(64) weiri_a64 part;
+    } stripe[WEIRI_STRIPES];
+} weiri_sum;
+
+void weiri_sum_add(weiri_sum *sum, uint64_t amount); /* modulo 2^64: subtract by adding the negative */
+uint64_t weiri_sum_read(const weiri_sum *sum);
+
+typedef struct weiri_memory weiri_memory;
+typedef struct weiri_retired weiri_retired;
+
+/* First member of everything that can be retired. */
+struct weiri_retired {
+    weiri_retired *next;
+    void (*destroy)(weiri_memory *memory, weiri_retired *object); /* frees the object and what it owns */
+    size_t size;                                                  /* what that gives back, set by weiri_retire */
+};
+
+struct weiri_memory {
+    weir_allocator allocator;
+    weiri_sum bytes;         /* in use, retired included */
+    _Alignas(64) weiri_apointer retired;
+    weiri_a64 retired_bytes; /* on the list, or taken from it and not freed so far */
+};
+
+void weiri_memory_init(weiri_memory *memory, const weir_allocator *allocator);
+
+/* Uninitialised memory, or NULL. */
+void *weiri_allocate(weiri_memory *memory, size_t alignment, size_t size);
+void weiri_release(weiri_memory *memory, void *object, size_t size);
+
+/* Puts an object on the list. `size`: what freeing it will give back. */
+void weiri_retire(weiri_memory *memory, weiri_retired *object, size_t size);
+
+/* Is more retired than max(1 MiB, an eighth of what is in use)? */
+bool weiri_memory_crowded(const weiri_memory *memory);
+
+/* Frees what was retired before the call. 0; -EDEADLK inside a read section; -EPERM where no grace period can be had. */
+int weiri_reclaim(weiri_memory *memory);
+
+/* The same without waiting: for an owner that knows that nobody reads. */
+void weiri_reclaim_now(weiri_memory *memory);
+
+#endif

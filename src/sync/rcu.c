@@ -1,0 +1,41 @@
+#include "rcu.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if WEIRI_TSAN
+char weiri_rcu_edge;
+#endif
+
+/* liburcu 0.13 picks membarrier at load time and calls it in every grace period; a seccomp filter may come later. */
+bool weiri_rcu_can_wait(void)
+{
+    return !urcu_bp_has_sys_membarrier || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+bool weiri_rcu_wait(void)
+{
+    if (!weiri_rcu_can_wait())
+        return false;
+    urcu_bp_synchronize_rcu();
+#if WEIRI_TSAN
+    __tsan_acquire(&weiri_rcu_edge);
+#endif
+    return true;
+}
+
+void weiri_rcu_before_fork(void)
+{
+    urcu_bp_before_fork();
+}
+
+void weiri_rcu_after_fork_in_parent(void)
+{
+    urcu_bp_after_fork_parent();
+}
+
+void weiri_rcu_after_fork_in_child(void)
+{
+    urcu_bp_after_fork_child();
+}

@@ -1,0 +1,60 @@
+/*
+ * The one place that names an RCU flavour: liburcu's bp. Any thread may enter; the first time it is registered by the
+ * library itself, and unregistered when it exits.
+ *
+ * The read side is inlined: each of these functions of liburcu is under ten lines, and its licence note allows that
+ * from any code. With initial-exec TLS a section costs two stores and no call.
+ *
+ * ThreadSanitizer cannot see the edges inside liburcu, so they are announced here: everything a reader did before it
+ * left happens before what follows a grace period that waited for it.
+ */
+#ifndef WEIRI_SYNC_RCU_H
+#define WEIRI_SYNC_RCU_H
+
+#ifndef _LGPL_SOURCE
+#define _LGPL_SOURCE 1
+#endif
+#include <urcu/urcu-bp.h>
+
+#include "atomic.h"
+
+#if WEIRI_TSAN
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+extern char weiri_rcu_edge;
+#endif
+
+static inline void weiri_rcu_enter(void)
+{
+    urcu_bp_read_lock();
+}
+
+static inline void weiri_rcu_leave(void)
+{
+#if WEIRI_TSAN
+    __tsan_release(&weiri_rcu_edge);
+#endif
+    urcu_bp_read_unlock();
+}
+
+/* Is this thread inside a read section, of the host's own too? */
+static inline bool weiri_rcu_inside(void)
+{
+    return urcu_bp_read_ongoing() != 0;
+}
+
+/*
+ * Waits until every read section that has begun is over. Not inside one. False, and no wait, where the kernel refuses
+ * the membarrier call that liburcu would make: liburcu aborts on that, so it is asked first.
+ */
+bool weiri_rcu_wait(void);
+
+/* Would it wait? */
+bool weiri_rcu_can_wait(void);
+
+/* liburcu's part of fork. */
+void weiri_rcu_before_fork(void);
+void weiri_rcu_after_fork_in_parent(void);
+void weiri_rcu_after_fork_in_child(void);
+
+#endif

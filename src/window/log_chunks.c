@@ -1,0 +1,313 @@
+/*
+ * log_chunks: a log of few records has one chunk that fits, which is replaced by a larger one or slid down in; a log of
+ * many has chunks that are a growing share of it, so that there are few of them however many records.
+ */
+#include "log_chunks.h"
+
+#include <string.h>
+
+enum { SMALL = 64 }; /* up to this many live records are moved, beyond it chunks are appended */
+
+static size_t chunk_bytes(uint32_t capacity, uint32_t words)
+{
+    return sizeof(weiri_chunk) + (size_t)capacity * words * sizeof(uint64_t);
+}
+
+/* A kept record. */
+const uint64_t *weiri_log_record(const weiri_log *log, uint32_t words, uint32_t number)
+{
+    uint32_t distance = number - log->first;
+    uint32_t low = log->dead;
+    uint32_t high = log->chunks;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((*weiri_log_slot(log, middle))->base - log->first <= distance) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    const weiri_chunk *chunk = *weiri_log_slot(log, low);
+    return &chunk->words[(size_t)(number - chunk->base) * words];
+}
+
+/* Chunks without a record numbered `first` or later. */
+static uint32_t dead_at(const weiri_log *log, uint32_t first)
+{
+    uint32_t chunk = log->dead;
+    uint32_t gone = first - log->first;
+    uint64_t end = 0;
+    for (; chunk < log->chunks; chunk++) {
+        uint32_t capacity = (*weiri_log_slot(log, chunk))->capacity;
+        end += chunk == log->dead ? capacity - (log->first - (*weiri_log_slot(log, chunk))->base) : capacity;
+        if (end > gone) {
+            break;
+        }
+    }
+    return chunk;
+}
+
+void weiri_log_let_go(weiri_log *log, uint32_t first)
+{
+    log->dead = dead_at(log, first);
+    log->first = first;
+}
+
+/* How room for one more record is made. */
+typedef struct plan {
+    enum {
+        ROOM,    /* there is some */
+        SLIDE,   /* the few live records move down in the last chunk */
+        RECYCLE, /* dead chunk number `dead` becomes the last one */
+        REPLACE, /* a new chunk takes the few records of the last one */
+        APPEND   /* a new chunk becomes the last one */
+    } how;
+    uint32_t capacity; /* of the new chunk */
+    uint32_t dead;
+} plan;
+
+/* The capacity of a log of few records; the next larger one than `capacity` is one for capacity + 1. */
+static uint32_t small_capacity(uint32_t records)
+{
+    return records <= 32 ? (records + 7) / 8 * 8 : records <= 48 ? 48 : SMALL;
+}
+
+/* The capacity of a chunk that is appended: a growing share, so that there are few chunks however many records. */
+static uint32_t large_capacity(uint32_t live)
+{
+    if (live == 0) {
+        return small_capacity(1);
+    }
+    uint32_t share = (live / 16 + 7) / 8 * 8;
+    return live < 256 ? 32 : share > 64 ? share : 64;
+}
+
+static bool suits(uint32_t capacity, uint32_t wanted)
+{
+    return capacity >= wanted && capacity <= 2 * wanted;
+}
+
+/* `first`: the oldest record that will be kept. */
+static plan plan_for(const weiri_log *log, uint32_t first)
+{
+    plan how = {.how = ROOM};
+    if (weiri_log_has_room(log)) {
+        return how;
+    }
+    uint32_t live = log->next - first;
+    uint32_t dead = dead_at(log, first);
+    if (log->chunks > 0 && dead + 1 >= log->chunks) { /* what is live is in the last chunk, which is full */
+        uint32_t capacity = (*weiri_log_slot(log, log->chunks - 1))->capacity;
+        if (live <= SMALL && capacity - live >= (capacity + 3) / 4) {
+            how.how = SLIDE;
+            return how;
+        }
+        if (capacity < SMALL) {
+            how.how = REPLACE;
+            how.capacity = small_capacity(capacity + 1);
+            return how;
+        }
+    }
+    how.how = APPEND;
+    how.capacity = large_capacity(live);
+    for (uint32_t chunk = 0; chunk < dead; chunk++) {
+        if (suits((*weiri_log_slot(log, chunk))->capacity, how.capacity)) {
+            how.how = RECYCLE;
+            how.dead = chunk;
+            break;
+        }
+    }
+    return how;
+}
+
+static uint32_t index_capacity(uint32_t chunks)
+{
+    uint32_t capacity = chunks <= 4 ? 4 : 8;
+    for (; capacity < chunks; capacity *= 2) {
+        if (capacity >= 16 && capacity + capacity / 2 >= chunks) {
+            return capacity + capacity / 2;
+        }
+    }
+    return capacity;
+}
+
+weiri_log_need weiri_log_needs(const weiri_log *log, const weiri_rule *rule, const weiri_log_view *view)
+{
+    weiri_log_need need = {0, 0};
+    plan how = plan_for(log, view->first);
+    if (how.how == REPLACE || how.how == APPEND) {
+        need.chunk = chunk_bytes(how.capacity, weiri_log_words(rule));
+        need.index = log->chunks < log->index_capacity ? 0 : index_capacity(log->chunks + 1) * sizeof(weiri_chunk *);
+    }
+    return need;
+}
+
+static weiri_log_need trim_needs_from(const weiri_log *log, const weiri_rule *rule, uint32_t first)
+{
+    weiri_log_need need = {0, 0};
+    uint32_t live = log->next - first;
+    uint32_t chunks = log->chunks;
+    if (live > 0 && live <= SMALL) {
+        uint32_t fitting = small_capacity(live + 1);
+        uint64_t held = 0;
+        for (uint32_t chunk = log->dead; chunk < log->chunks; chunk++) {
+            held += (*weiri_log_slot(log, chunk))->capacity;
+        }
+        if (held >= 2 * fitting) {
+            need.chunk = chunk_bytes(fitting, weiri_log_words(rule));
+            chunks++;
+        }
+    }
+    uint32_t capacity = index_capacity(chunks);
+    if (chunks > log->index_capacity || 2 * capacity <= log->index_capacity) {
+        need.index = capacity * sizeof(weiri_chunk *);
+    }
+    return need;
+}
+
+weiri_log_need weiri_log_trim_needs(const weiri_log *log, const weiri_rule *rule, uint64_t time)
+{
+    weiri_log_view view = weiri_log_look(log, rule, time, 0);
+    return trim_needs_from(log, rule, view.first);
+}
+
+static void supply_index(weiri_log *log, void **index, size_t *index_size)
+{
+    weiri_chunk **larger = *index;
+    for (uint32_t chunk = 0; chunk < log->chunks; chunk++) {
+        larger[chunk] = *weiri_log_slot(log, chunk);
+    }
+    uint32_t capacity = (uint32_t)(*index_size / sizeof(weiri_chunk *));
+    *index = log->index;
+    *index_size = log->index_capacity * sizeof(weiri_chunk *);
+    log->index = larger;
+    log->index_capacity = capacity;
+    log->index_first = 0;
+}
+
+static void append(weiri_log *log, weiri_chunk *chunk, uint32_t base)
+{
+    chunk->base = base;
+    *weiri_log_slot(log, log->chunks) = chunk;
+    log->chunks++;
+}
+
+/* The dead chunks come first in the index: the replaced one goes there, the new one where it was. */
+static void replace_last(weiri_log *log, uint32_t words, weiri_chunk *chunk)
+{
+    weiri_chunk **last = weiri_log_slot(log, log->chunks - 1);
+    weiri_chunk *old = *last;
+    uint32_t from = log->dead == log->chunks - 1 ? log->first - old->base : 0;
+    chunk->base = old->base + from;
+    memcpy(chunk->words, &old->words[(size_t)from * words], (size_t)(old->capacity - from) * words * sizeof(uint64_t));
+    *last = chunk;
+    log->index_first = (log->index_first > 0 ? log->index_first : log->index_capacity) - 1;
+    *weiri_log_slot(log, 0) = old;
+    log->chunks++;
+    log->dead++;
+}
+
+/* At most SMALL records, from wherever they are. */
+static void gather(weiri_log *log, uint32_t words, weiri_chunk *chunk, uint32_t first)
+{
+    for (uint32_t number = first; number != log->next; number++) {
+        const uint64_t *from = weiri_log_record(log, words, number);
+        memcpy(&chunk->words[(size_t)(number - first) * words], from, words * sizeof(uint64_t));
+    }
+    log->first = first;
+    log->dead = log->chunks;
+    append(log, chunk, first);
+}
+
+void weiri_log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, bool trim, void **chunk,
+                      size_t chunk_size, void **index, size_t *index_size)
+{
+    weiri_log_need need = trim ? trim_needs_from(log, rule, view->first) : weiri_log_needs(log, rule, view);
+    bool shrinks = need.index < log->index_capacity * sizeof(weiri_chunk *);
+    if (need.index > 0 && *index != NULL && *index_size >= need.index &&
+        (!shrinks || *index_size < log->index_capacity * sizeof(weiri_chunk *))) {
+        supply_index(log, index, index_size);
+    }
+    if (need.chunk == 0 || *chunk == NULL || chunk_size < need.chunk || log->chunks == log->index_capacity) {
+        return;
+    }
+    uint32_t words = weiri_log_words(rule);
+    weiri_chunk *fresh = *chunk;
+    fresh->capacity = (uint32_t)((chunk_size - sizeof(weiri_chunk)) / sizeof(uint64_t) / words);
+    *chunk = NULL;
+    if (trim) {
+        gather(log, words, fresh, view->first);
+    } else if (plan_for(log, view->first).how == REPLACE) {
+        replace_last(log, words, fresh);
+    } else {
+        append(log, fresh, log->next);
+    }
+}
+
+/* The live records, all in the last chunk, go to its beginning. */
+static void slide(weiri_log *log, uint32_t words)
+{
+    weiri_chunk *last = *weiri_log_slot(log, log->chunks - 1);
+    uint32_t live = log->next - log->first;
+    const uint64_t *from = &last->words[(size_t)(last->capacity - live) * words];
+    memmove(last->words, from, (size_t)live * words * sizeof(uint64_t));
+    last->base = log->first;
+    log->dead = log->chunks - 1;
+}
+
+static void recycle(weiri_log *log, uint32_t dead)
+{
+    weiri_chunk *chunk = *weiri_log_slot(log, dead);
+    *weiri_log_slot(log, dead) = *weiri_log_slot(log, 0);
+    log->index_first = log->index_first + 1 < log->index_capacity ? log->index_first + 1 : 0;
+    log->chunks--;
+    log->dead--;
+    append(log, chunk, log->next);
+}
+
+void weiri_log_make_room(weiri_log *log, uint32_t words, uint32_t first)
+{
+    plan how = plan_for(log, first);
+    weiri_log_let_go(log, first);
+    if (how.how == SLIDE) {
+        slide(log, words);
+    } else if (how.how == RECYCLE) {
+        recycle(log, how.dead);
+    }
+}
+
+/* A chunk that is out of the log holds the link to the next one in its first word. */
+weiri_chunk *weiri_chunk_after(const weiri_chunk *shed)
+{
+    weiri_chunk *after;
+    memcpy(&after, shed->words, sizeof after);
+    return after;
+}
+
+weiri_chunk *weiri_log_shed(weiri_log *log, const weiri_rule *rule, bool all)
+{
+    (void)rule;
+    uint32_t taken = all ? log->chunks : log->dead;
+    if (!all && log->first == log->next && log->chunks > 0) {
+        taken = log->chunks - suits((*weiri_log_slot(log, log->chunks - 1))->capacity, large_capacity(0));
+    }
+    weiri_chunk *shed = NULL;
+    for (uint32_t chunk = 0; chunk < taken; chunk++) {
+        weiri_chunk *out = *weiri_log_slot(log, chunk);
+        memcpy(out->words, &shed, sizeof shed);
+        shed = out;
+    }
+    log->chunks -= taken;
+    log->dead = log->dead > taken ? log->dead - taken : 0;
+    log->first = all ? log->next : log->first;
+    if (taken > 0) {
+        uint32_t at = log->index_first + taken;
+        log->index_first = at < log->index_capacity ? at : at - log->index_capacity;
+    }
+    return shed;
+}
+
+size_t weiri_chunk_size(const weiri_chunk *chunk, const weiri_rule *rule)
+{
+    return chunk_bytes(chunk->capacity, weiri_log_words(rule));
+}
