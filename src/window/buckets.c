@@ -130,5 +130,4 @@ void weiri_buckets_clear(weiri_buckets *state, const weiri_rule *rule)
         memset(ring_of(state, rule), 0, ((size_t)rule->buckets + 1) * sizeof(uint64_t));
     }
     state->total = 0;
-    state->head_slot = 0;
 }

@@ -197,9 +197,8 @@ static void replace_last(weiri_log *log, uint32_t words, weiri_chunk *chunk)
 {
     weiri_chunk **last = weiri_log_slot(log, log->chunks - 1);
     weiri_chunk *old = *last;
-    uint32_t from = log->dead == log->chunks - 1 ? log->first - old->base : 0;
-    chunk->base = old->base + from;
-    memcpy(chunk->words, &old->words[(size_t)from * words], (size_t)(old->capacity - from) * words * sizeof(uint64_t));
+    chunk->base = old->base;
+    memcpy(chunk->words, old->words, (size_t)old->capacity * words * sizeof(uint64_t));
     *last = chunk;
     log->index_first = (log->index_first > 0 ? log->index_first : log->index_capacity) - 1;
     *weiri_log_slot(log, 0) = old;

@@ -16,6 +16,8 @@ static uint64_t any_cost(struct world *world)
 {
     uint64_t limit = oracle_limit(world->oracle, 0, (size_t)random_below(&world->random, world->rule_count));
 
+    if (world->deep && !random_one_in(&world->random, 25))
+        return random_between(&world->random, 0, 2);
     switch (random_below(&world->random, 12)) {
     case 0:
         return 0;
@@ -224,6 +226,9 @@ void world_any_call(struct world *world)
     uint64_t roll = random_below(&world->random, 100);
 
     world->step++;
+    /* Resets keep logs short. */
+    if (world->deep && roll >= 90 && !random_one_in(&world->random, 30))
+        roll = 0;
     if (roll < 60)
         world_take(world);
     else if (roll < 72)

@@ -12,7 +12,7 @@
  * those must be within the limit: never stricter than B, and exactly B where no call of the key was flagged.
  * For a counter the times are indices of aligned windows, and what is surely in the same window is within the limit.
  *
- * Further, an answer without WEIR_LATE on a key none of whose charges bears the flag is the oracle's.
+ * Further, an answer without WEIR_LATE is the oracle's, as long as the oracle knows the stamps of the key's charges.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,7 +40,7 @@ static struct world world;
 static struct charged ledger[STEPS_MAX * 3];
 static size_t ledger_count;
 static struct interval newest[WORLD_KEYS][3];
-static bool doubtful[WORLD_KEYS]; /* a charge was flagged: the oracle does not know its stamp */
+static bool doubtful[WORLD_KEYS][3]; /* the oracle does not know the newest stamp */
 
 static uint64_t later_of(uint64_t a, uint64_t b)
 {
@@ -76,7 +76,7 @@ static void check_window(size_t key, size_t rule, struct interval time)
         world_wrong(&world, "rule %zu admitted more than its limit of %" PRIu64, rule, world.rules[rule].limit);
 }
 
-static void account(const weir_request *request, size_t key, uint64_t now, bool late)
+static void account(const weir_request *request, size_t key, uint64_t now, bool late, bool mirrored)
 {
     for (size_t rule = 0; rule < world.rule_count; rule++) {
         uint64_t amount = world.rules[rule].meter == WEIR_PER_REQUEST ? 1 : request->cost;
@@ -91,21 +91,21 @@ static void account(const weir_request *request, size_t key, uint64_t now, bool 
             time->high = later_of(time->high, highest_floor() / unit);
         ledger[ledger_count++] = (struct charged){key, rule, *time, amount};
         check_window(key, rule, *time);
-        doubtful[key] |= late;
+        doubtful[key][rule] = !mirrored;
     }
 }
 
-/* Two windows past all that may have been charged, the oracle is right again. */
-static void dispel_doubt(size_t key, uint64_t now)
+/* Two windows past the newest stamp there can be, the oracle is right without knowing it. */
+static bool in_doubt(size_t key, uint64_t now)
 {
     for (size_t rule = 0; rule < world.rule_count; rule++) {
         unsigned __int128 window = world.rules[rule].window_ns;
         unsigned __int128 unit = is_counter(rule) ? window : 1;
 
-        if (now < newest[key][rule].high * unit + 2 * window)
-            return;
+        if (doubtful[key][rule] && now < newest[key][rule].high * unit + 2 * window)
+            return true;
     }
-    doubtful[key] = false;
+    return false;
 }
 
 static void check_flags(const weir_decision *got, uint64_t now)
@@ -128,12 +128,12 @@ static void call(bool records)
     int verdict = records ? weir_take(world.limiter, &request, now, &got)
                           : weir_peek(world.limiter, &request, now, &got);
     bool late = (got.flags & WEIR_LATE) != 0;
+    bool mirrored = !late && !in_doubt(key, now);
 
     if (verdict != got.verdict)
         world_wrong(&world, "result %d, verdict %d", verdict, got.verdict);
     check_flags(&got, now);
-    dispel_doubt(key, now);
-    if (!late && !doubtful[key]) {
+    if (mirrored) {
         if (records)
             oracle_take(world.oracle, &request, now, &wanted);
         else
@@ -141,7 +141,7 @@ static void call(bool records)
         world_compare(&world, records ? "take" : "peek", &wanted, &got);
     }
     if (records && verdict == 1)
-        account(&request, key, now, late);
+        account(&request, key, now, late, mirrored);
 }
 
 static void reset(void)

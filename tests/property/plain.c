@@ -11,8 +11,9 @@ static struct world world;
 
 static void run(random_source random, char wrong[200])
 {
-    const struct world_shape shape = {.endless = true, .many_keys = random_one_in(&random, 6)};
-    uint64_t steps = random_between(&random, 20, shape.many_keys ? 400 : 160);
+    const struct world_shape shape = {
+        .endless = true, .many_keys = random_one_in(&random, 6), .deep = random_one_in(&random, 100)};
+    uint64_t steps = random_between(&random, 20, shape.deep ? 2500 : shape.many_keys ? 400 : 160);
 
     world_open(&world, &shape, random);
     while (world.step < steps && world.wrong[0] == '\0')

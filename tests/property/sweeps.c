@@ -45,8 +45,8 @@ static void end_empty(void)
 
 static void run(random_source random, char wrong[200])
 {
-    const struct world_shape shape = {.many_keys = random_one_in(&random, 3)};
-    uint64_t steps = random_between(&random, 20, shape.many_keys ? 600 : 160);
+    const struct world_shape shape = {.many_keys = random_one_in(&random, 3), .deep = random_one_in(&random, 100)};
+    uint64_t steps = random_between(&random, 20, shape.deep ? 2500 : shape.many_keys ? 600 : 160);
 
     world_open(&world, &shape, random);
     while (world.step < steps && world.wrong[0] == '\0') {

@@ -109,6 +109,14 @@ static void make_rules(struct world *world, const struct world_shape *shape)
     world->rule_count = random_one_in(&world->random, 2) ? 1 : (size_t)random_between(&world->random, 2, 3);
     for (size_t i = 0; i < world->rule_count; i++)
         make_rule(world, &world->rules[i]);
+    if (shape->deep) {
+        uint64_t window = random_between(&world->random, world->scale / 2, world->scale);
+
+        world->rules[0] = (weir_rule){.algorithm = WEIR_LOG,
+                                      .meter = world->rules[0].meter,
+                                      .window_ns = window,
+                                      .limit = random_between(&world->random, 100, 2000)};
+    }
     if (shape->fixed_limits || random_one_in(&world->random, 3))
         return;
     world->plans = (uint32_t)random_between(&world->random, 1, WORLD_PLANS);
@@ -132,6 +140,8 @@ static void make_keys(struct world *world, const struct world_shape *shape)
 
     world->key_count = shape->many_keys ? (size_t)random_between(&world->random, 60, WORLD_KEYS)
                                         : handful[random_below(&world->random, 4)];
+    if (shape->deep)
+        world->key_count = (size_t)random_between(&world->random, 1, 2);
     for (size_t i = 0; i < world->key_count; i++) {
         struct world_key *key = &world->keys[i];
 
@@ -157,6 +167,10 @@ static void make_time(struct world *world, const struct world_shape *shape)
     uint64_t lateness[4];
 
     world->scale = scales[random_below(&world->random, sizeof scales / sizeof *scales)];
+    if (shape->deep)
+        world->scale = 4000 * random_between(&world->random, 1, 8);
+    world->deep = shape->deep;
+    world->pause = shape->deep ? world->scale / 1000 : world->scale / 8;
     switch (random_below(&world->random, 4)) {
     case 0:
         world->now = 0;
@@ -185,8 +199,13 @@ uint64_t world_time(struct world *world)
 {
     uint64_t now = world->now;
     uint64_t ahead;
+    uint64_t way;
 
-    switch (random_below(&world->random, 10)) {
+    /* Where logs are to fill up, long pauses are seldom. */
+    way = random_below(&world->random, 10);
+    if (world->deep && !random_one_in(&world->random, 60))
+        way = 9;
+    switch (way) {
     case 0:
     case 1:
         return now;
@@ -209,7 +228,7 @@ uint64_t world_time(struct world *world)
         ahead = 1;
         break;
     default:
-        ahead = random_below(&world->random, world->scale / 8 + 1);
+        ahead = random_below(&world->random, world->pause + 1);
         break;
     }
     world->now = ahead > WEIR_TIME_MAX - now ? WEIR_TIME_MAX : now + ahead;

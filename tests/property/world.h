@@ -33,6 +33,8 @@ struct world {
     uint64_t limits[WORLD_PLANS * 3];
     uint64_t max_lateness_ns;
     uint64_t scale;    /* ns; windows and pauses are around it */
+    bool deep;         /* as the shape says */
+    uint64_t pause;    /* ns, most of the time, between two calls */
     uint64_t now;      /* the newest time any call has named */
     uint64_t lateness; /* how late a call may be, at most */
     uint64_t last_remaining; /* of the last answer: the most telling cost to ask for next */
@@ -50,6 +52,7 @@ struct world_shape {
     bool beyond;        /* calls may be later than max_lateness */
     bool many_keys;     /* rather hundreds of keys than a handful */
     bool fixed_limits;  /* no plans, no weir_set_limits */
+    bool deep;          /* one key or two, and logs of hundreds of records */
 };
 
 /* Opens a world; where that fails, `wrong` says so. world_close checks that all memory came back. */

@@ -228,7 +228,7 @@ static void run_one(const char *name, enum kind kind, uint64_t limit, uint64_t l
     self.set = rule_set_of(kind, limit, WINDOW);
     self.max_limit = disturbed ? 2 * limit : limit;
     self.exact = limit == 1;
-    self.calls = scaled(200000, 5000);
+    self.calls = scaled(100000, 5000);
     weir_options options = weir_options_default();
     options.max_lateness_ns = WEIR_MILLISECOND;
     options.sweep_interval_ns = WEIR_MILLISECOND;

@@ -91,6 +91,10 @@ Test(window_buckets, width_is_the_window_shared_out_and_rounded_up)
                       .buckets = WEIR_WINDOW_MAX};
     EQUALS(weiri_rule_make(&vast, 1).size, SIZE_MAX);
     EQUALS(weiri_rule_make(&vast, 1).width, 1);
+    vast.buckets = (UINT64_C(1) << 61) - 5; /* 8 bytes too many */
+    EQUALS(weiri_rule_make(&vast, 1).size, SIZE_MAX);
+    vast.buckets--;
+    EQUALS(weiri_rule_make(&vast, 1).size, SIZE_MAX - 7);
 }
 
 Test(window_buckets, the_trailing_bucket_counts_in_full_until_none_of_it_is_inside)

@@ -424,6 +424,59 @@ Test(window_log, trimming_moves_the_few_live_records_into_a_chunk_that_fits)
     twin_free(t);
 }
 
+Test(window_log, trimming_is_asked_for_from_double_the_capacity_on)
+{
+    twin *t = twin_new(1000, WEIR_PER_REQUEST);
+    for (uint64_t i = 0; i < 31; i++) {
+        take_at(t, i, 1);
+    }
+    shed(t);
+    EQUALS(header(chunk_at(&t->log, 0), 1), 32);
+    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1014).chunk, 0);             /* 16 live, and one more: 24 of 32 */
+    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1015).chunk, 8 + 16 * 8);    /* 15 live: 16 of 32 */
+    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1029).chunk, 8 + 8 * 8);     /* 1 live: 8 of 32 */
+    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1030).chunk, 0);             /* none: clear and shed */
+    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1014).index, 0);
+    twin_free(t);
+}
+
+Test(window_log, at_most_64_records_are_moved_for_one_charge)
+{
+    twin *t = twin_new(2000, WEIR_PER_REQUEST);
+    uint64_t time = 0;
+    weiri_log_view view;
+    do {
+        take_at(t, time++, 1);
+        shed(t);
+        view = look(t, time);
+    } while (time < 6000 || weiri_log_needs(&t->log, &t->rule, &view).chunk == 0);
+    view = look(t, time + 2000 - 66); /* 65 live, in the last chunk of 128, which is full */
+    EQUALS(view.used, 65);
+    EQUALS(weiri_log_needs(&t->log, &t->rule, &view).chunk, 8 + 32 * 8);
+    view = look(t, time + 2000 - 65);
+    EQUALS(view.used, 64);
+    EQUALS(weiri_log_needs(&t->log, &t->rule, &view).chunk, 0);
+    twin_charge(t, &view, 1);
+    check_index(&t->log);
+    EQUALS(look(t, 0).used, 65);
+    EQUALS(look(t, 0).used, used_at(t, view.time));
+    twin_free(t);
+}
+
+Test(window_log, shedding_all_leaves_an_empty_log)
+{
+    twin *t = twin_new(1000, WEIR_PER_COST);
+    for (uint64_t i = 0; i < 300; i++) {
+        take_at(t, i, 2);
+    }
+    chunks_free(weiri_log_shed(&t->log, &t->rule, true), &t->rule);
+    check_index(&t->log);
+    EQUALS(t->log.chunks, 0);
+    EQUALS(look(t, 0).used, 0);
+    EQUALS(look(t, 0).time, 299);
+    twin_free(t);
+}
+
 /* What a random charge is given: the right thing, nothing, or too much. */
 static void random_supply(twin *t, const weiri_log_view *view, random_source *source)
 {
