@@ -136,7 +136,8 @@ typedef struct weir_options {
     size_t struct_size;          /* sizeof(weir_options); set by both constructors */
     uint32_t clock;              /* enum weir_clock */
     uint32_t when_full;          /* enum weir_when_full */
-    uint64_t (*clock_read)(void *argument); /* WEIR_CLOCK_CUSTOM: ns; called from any thread */
+    uint64_t (*clock_read)(void *argument); /* WEIR_CLOCK_CUSTOM: ns; called from any thread, at times inside a read
+                                               section of RCU: as the allocator, it must neither call weir nor wait */
     void *clock_argument;
     uint64_t max_lateness_ns;    /* how old a `now` may be and still get the exact answer; UINT64_MAX: endless, nothing
                                     is ever dropped. Default 1 s */

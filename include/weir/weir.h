@@ -57,7 +57,7 @@ WEIR_API weir_options weir_options_manual(void);
  *   rules     rule_count rules, read during the call only
  *   options   NULL: weir_options_default(); read during the call only
  * Returns 0; -EINVAL (a rule, field or option is out of range; options->error says which, in words); -ENOMEM; -EAGAIN
- * (the janitor thread cannot be started).
+ * (the janitor thread cannot be started); -EDEADLK (with a janitor, inside a read section of liburcu-bp).
  * Thread-safety: any. Cost: some allocations, at first use in a process a thread.
  */
 WEIR_CHECKED int weir_open(weir **limiter, const weir_rule *rules, size_t rule_count, const weir_options *options);
@@ -152,7 +152,7 @@ WEIR_CHECKED int weir_set_limits(weir *limiter, uint32_t plan, const uint64_t *l
  *   max_keys  about how many keys to look at before returning (a segment of some 40 is looked at whole); 0: all
  * A bounded call goes on where the last bounded one stopped. Returns 1 when this call reached the end of the table,
  * 0 when it stopped before, -EINVAL (now).
- * Thread-safety: any; two sweeps at once share the work. Progress: never waits for a key's lock (tried, and tried once
+ * Thread-safety: any; two bounded sweeps at once may look at the same keys. Progress: never waits for a key's lock (tried, and tried once
  * more at the end).
  */
 WEIR_API int weir_sweep(weir *limiter, uint64_t now, uint64_t max_keys);

@@ -30,38 +30,49 @@ static void take_out(weir *limiter, weiri_segment *segment, weiri_cell *cell, we
     weiri_node_retire(limiter, node);
 }
 
+static weiri_log *log_of(weiri_node *node, const weiri_rule *rule)
+{
+    return (weiri_log *)(void *)(node->states + rule->offset);
+}
+
 /*
  * Gives a log with few live records memory that fits them. What does not count at `time` is let go, so no later decision
- * on this node may run earlier. The lock is tried, not waited for.
+ * on this node may run earlier. The lock is tried, not waited for; `need` is from the last time it was held.
  */
-static void trim(weir *limiter, weiri_node *node, unsigned i, uint64_t time)
+static void trim(weir *limiter, weiri_node *node, unsigned i, uint64_t time, weiri_log_need need)
 {
     const weiri_rule *rule = &limiter->rules.rule[i];
-    weiri_log *log = (weiri_log *)(void *)(node->states + rule->offset);
-    if (!weiri_spinlock_try(&node->lock))
-        return;
-    weiri_log_need need = node->dead ? (weiri_log_need){0, 0} : weiri_log_trim_needs(log, rule, time);
-    weiri_spinlock_unlock(&node->lock);
-    if (need.chunk == 0 && need.index == 0)
-        return;
+    weiri_log *log = log_of(node, rule);
     void *chunk = need.chunk ? weiri_allocate(&limiter->memory, 16, need.chunk) : NULL;
     void *index = need.index ? weiri_allocate(&limiter->memory, 16, need.index) : NULL;
     size_t index_size = index ? need.index : 0;
-    weiri_chunk *shed = NULL;
-    if (weiri_spinlock_try(&node->lock)) {
-        if (!node->dead && (chunk || need.chunk == 0) && (index || need.index == 0)) {
+    weiri_husks husks = {.chunks = {[0] = NULL}};
+    bool there = (chunk || need.chunk == 0) && (index || need.index == 0);
+    if (there && weiri_spinlock_try(&node->lock)) {
+        if (!node->dead) {
             node->drop = time > node->drop ? time : node->drop;
             weiri_log_view view = weiri_log_look(log, rule, time, 0);
             weiri_log_supply(log, rule, &view, true, &chunk, need.chunk, &index, &index_size);
-            shed = weiri_log_shed(log, rule, false);
+            husks.chunks[i] = weiri_log_shed(log, rule, false);
         }
         weiri_spinlock_unlock(&node->lock);
     }
-    weiri_husks husks = {.chunks = {[0] = NULL}};
-    husks.chunks[i] = shed;
     weiri_husks_free(limiter, &husks);
     weiri_release(&limiter->memory, chunk, need.chunk);
     weiri_release(&limiter->memory, index, index_size);
+}
+
+/* What trimming the logs of a live node needs. Under the lock. True: something is to be gained. */
+static bool trim_needs(const weir *limiter, weiri_node *node, uint64_t time, weiri_log_need needs[WEIR_RULES_MAX])
+{
+    bool any = false;
+    for (unsigned i = 0; i < limiter->rules.count; i++) {
+        const weiri_rule *rule = &limiter->rules.rule[i];
+        needs[i] = rule->algorithm == WEIR_LOG ? weiri_log_trim_needs(log_of(node, rule), rule, time)
+                                               : (weiri_log_need){0, 0};
+        any = any || needs[i].chunk != 0 || needs[i].index != 0;
+    }
+    return any;
 }
 
 enum swept { KEPT, DROPPED, BUSY };
@@ -71,17 +82,16 @@ static enum swept sweep_node(weir *limiter, weiri_segment *segment, weiri_cell *
                              weiri_node *node, uint64_t time)
 {
     weiri_husks husks;
+    weiri_log_need needs[WEIR_RULES_MAX];
     if (!weiri_spinlock_try(&node->lock))
         return BUSY;
-    if (node->dead) { /* another sweep is at it */
+    bool live = !node->dead && weiri_expires(&limiter->rules, node->states) > time;
+    if (node->dead || live) { /* dead: another sweep is at it */
+        bool gain = live && trim_needs(limiter, node, time, needs);
         weiri_spinlock_unlock(&node->lock);
-        return KEPT;
-    }
-    if (weiri_expires(&limiter->rules, node->states) > time) {
-        weiri_spinlock_unlock(&node->lock);
-        for (unsigned i = 0; i < limiter->rules.count; i++)
-            if (limiter->rules.rule[i].algorithm == WEIR_LOG)
-                trim(limiter, node, i, time);
+        for (unsigned i = 0; gain && i < limiter->rules.count; i++)
+            if (needs[i].chunk != 0 || needs[i].index != 0)
+                trim(limiter, node, i, time, needs[i]);
         return KEPT;
     }
     node->dead = true;

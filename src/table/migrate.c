@@ -1,22 +1,36 @@
 #include "migrate.h"
 
+enum { DEPTH_MAX = 48 }; /* the lower bits of a hash find the cell */
+
+static bool is_key(weiri_pair identity)
+{
+    return identity.word[0] != 0 && identity.word[0] != WEIRI_MARK_SEALED;
+}
+
 weiri_census weiri_segment_census(const weiri_table *table, const weiri_segment *segment, uint64_t time)
 {
-    weiri_census census = {.same_bit = true};
-    uint64_t first_bit = 0;
+    weiri_census census = {0, 0};
     for (uint32_t i = 0; i < segment->capacity; i++) {
-        weiri_pair identity = weiri_load_once_128(&segment->cell[i].identity);
-        if (identity.word[0] == 0 || identity.word[0] == WEIRI_MARK_SEALED)
+        if (!is_key(weiri_load_once_128(&segment->cell[i].identity)))
             continue;
         weiri_pair state = weiri_thawed(weiri_load_snapshot_128(&segment->cell[i].state));
-        uint64_t bit = weiri_hash_bits(weiri_identity_hash(table->hash_key, identity), segment->depth, 1);
-        first_bit = census.claimed == 0 ? bit : first_bit;
-        census.same_bit = census.same_bit && bit == first_bit;
         census.claimed++;
         if (!weiri_uninit(state) && table->live(table->context, state, time))
             census.live++;
     }
     return census;
+}
+
+/* Would a split leave all keys together? */
+static bool all_one_side(const weiri_table *table, const weiri_segment *segment)
+{
+    uint64_t sides[2] = {0, 0};
+    for (uint32_t i = 0; i < segment->capacity; i++) {
+        weiri_pair identity = weiri_load_once_128(&segment->cell[i].identity);
+        if (is_key(identity))
+            sides[weiri_hash_bits(weiri_identity_hash(table->hash_key, identity), segment->depth, 1)]++;
+    }
+    return sides[0] == 0 || sides[1] == 0;
 }
 
 /* Publishes a descriptor. True where the segment has one now, whoever made it. */
@@ -47,7 +61,9 @@ bool weiri_make_room(weiri_table *table, weiri_segment *segment, uint64_t time)
         return start(table, segment, time, false, capacity, capacity);
     if (capacity < WEIRI_CAPACITY_MAX)
         return start(table, segment, time, false, 2 * capacity, 2 * capacity);
-    if (!census.same_bit && segment->depth < 48 && weiri_directory_may_deepen(&table->directory, segment))
+    bool splits = segment->depth < DEPTH_MAX && !all_one_side(table, segment) &&
+                  weiri_directory_may_deepen(&table->directory, segment);
+    if (splits)
         return start(table, segment, time, true, capacity, capacity);
     if (capacity > UINT32_MAX / 2)
         return false;
@@ -71,7 +87,7 @@ bool weiri_compact(weiri_table *table, weiri_segment *segment, uint64_t time)
 bool weiri_split(weiri_table *table, weiri_segment *segment, uint64_t time)
 {
     uint32_t capacity = segment->capacity == 0 ? WEIRI_CAPACITY_MIN : segment->capacity;
-    return segment->depth < 48 && start(table, segment, time, true, capacity, capacity);
+    return segment->depth < DEPTH_MAX && start(table, segment, time, true, capacity, capacity);
 }
 
 /* Helpers start at different cells, so that they do not do the same work in step. */

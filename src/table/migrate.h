@@ -30,8 +30,7 @@
 /* What a scan of a segment tells. A hint unless frozen. */
 typedef struct weiri_census {
     uint32_t claimed;
-    uint32_t live;    /* at the time asked for */
-    bool same_bit;    /* all claimed identities share the next hash bit */
+    uint32_t live; /* at the time asked for */
 } weiri_census;
 
 weiri_census weiri_segment_census(const weiri_table *table, const weiri_segment *segment, uint64_t time);

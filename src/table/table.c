@@ -61,8 +61,11 @@ weiri_spot weiri_table_look(const weiri_table *table, weiri_segment *segment, co
             }
             const weiri_migration *migration = weiri_forward(segment); /* S2: set */
             state = weiri_thawed(state);
-            bool live = !weiri_uninit(state) && table->live(table->context, state, migration->time);
-            spot.state = live ? state : (weiri_pair){{0, 0}};
+            if (!weiri_uninit(state) && !table->live(table->context, state, migration->time)) {
+                state = (weiri_pair){{0, 0}}; /* dropped: as if its successor's floor were seen already */
+                spot.floor = migration->time > spot.floor ? migration->time : spot.floor;
+            }
+            spot.state = state;
         } else if (finding.found == WEIRI_FREE) {
             if (!passed)
                 spot.cell = finding.cell;

@@ -282,6 +282,15 @@ Test(window_log, without_memory_nothing_changes)
             weiri_log_supply(&t->log, &t->rule, &view, false, &chunk, need.chunk - 8, &index, &index_size);
             cr_assert(chunk != NULL && memcmp(&before, &t->log, sizeof before) == 0);
             sized_free(chunk, need.chunk - 8);
+            chunk = NULL;
+        }
+        if (need.index > 0) {
+            index = sized_new(need.index - 8);
+            index_size = need.index - 8;
+            weiri_log_supply(&t->log, &t->rule, &view, false, &chunk, 0, &index, &index_size);
+            cr_assert(index != NULL && memcmp(&before, &t->log, sizeof before) == 0);
+            EQUALS(index_size, need.index - 8);
+            sized_free(index, need.index - 8);
         }
         twin_charge(t, &view, 1);
     }
@@ -397,6 +406,24 @@ Test(window_log, a_dead_chunk_that_suits_is_used_again)
     twin_free(t);
 }
 
+Test(window_log, a_chunk_that_dies_with_a_charge_is_used_for_that_charge)
+{
+    /* 96 records live before a charge, in chunks of 32: one is full just when another dies. The burst at the start
+     * makes the first chunk, of 64, die at another moment and leave. */
+    twin *t = twin_new(97, WEIR_PER_REQUEST);
+    for (int i = 0; i < 74; i++) {
+        take_at(t, 0, 1);
+    }
+    for (uint64_t i = 0; i < 3000; i++) {
+        weiri_log_view view = look(t, i);
+        cr_assert(i < 500 || weiri_log_needs(&t->log, &t->rule, &view).chunk == 0, "at %" PRIu64, i);
+        twin_charge(t, &view, 1);
+        shed(t);
+        check_index(&t->log);
+    }
+    twin_free(t);
+}
+
 Test(window_log, trimming_moves_the_few_live_records_into_a_chunk_that_fits)
 {
     twin *t = twin_new(5000, WEIR_PER_COST);
@@ -418,6 +445,9 @@ Test(window_log, trimming_moves_the_few_live_records_into_a_chunk_that_fits)
     need = weiri_log_trim_needs(&t->log, &t->rule, time); /* the index, now that the old chunks have left it */
     EQUALS(need.chunk, 0);
     EQUALS(need.index, 32);
+    weiri_log before = t->log;
+    log_supply(&t->log, &t->rule, &view, true, (weiri_log_need){0, before.index_capacity * sizeof(weiri_chunk *)});
+    cr_assert(memcmp(&before, &t->log, sizeof before) == 0); /* as large as the one it has: left alone */
     log_supply(&t->log, &t->rule, &view, true, need);
     EQUALS(log_bytes(&t->log, &t->rule), 8 + 16 * 16 + 32);
     EQUALS(look(t, time).used, used_at(t, time));
