@@ -51,7 +51,7 @@ void weiri_node_gut(weir *limiter, weiri_node *node, weiri_husks *husks)
             continue;
         weiri_log *log = log_of(limiter, node, i);
         husks->chunks[i] = weiri_log_shed(log, &limiter->rules.rule[i], true);
-        husks->index[i] = log->index;
+        husks->index[i] = log->index; /* NULL where there was none: its one chunk has been shed */
         husks->index_size[i] = log->index_capacity * sizeof(weiri_chunk *);
         log->index = NULL;
         log->index_capacity = 0;
@@ -105,12 +105,8 @@ static bool supply(weir *limiter, weiri_node *node, const weiri_ask *ask, const 
         if (need.chunk == 0 && need.index == 0)
             continue;
         if (supplies && supplies->of[i].chunk_size >= need.chunk && supplies->of[i].index_size >= need.index) {
-            weiri_log_supply(log, rule, view, false, &supplies->of[i].chunk, supplies->of[i].chunk_size,
+            weiri_log_supply(log, rule, view, false, &supplies->of[i].chunk, &supplies->of[i].chunk_size,
                              &supplies->of[i].index, &supplies->of[i].index_size);
-            if (!supplies->of[i].chunk)
-                supplies->of[i].chunk_size = 0;
-            if (!supplies->of[i].index)
-                supplies->of[i].index_size = 0;
             continue;
         }
         enough = false;

@@ -45,20 +45,20 @@ static void trim(weir *limiter, weiri_node *node, unsigned i, uint64_t time, wei
     weiri_log *log = log_of(node, rule);
     void *chunk = need.chunk ? weiri_allocate(&limiter->memory, 16, need.chunk) : NULL;
     void *index = need.index ? weiri_allocate(&limiter->memory, 16, need.index) : NULL;
-    size_t index_size = index ? need.index : 0;
+    size_t chunk_size = chunk ? need.chunk : 0, index_size = index ? need.index : 0;
     weiri_husks husks = {.chunks = {[0] = NULL}};
     bool there = (chunk || need.chunk == 0) && (index || need.index == 0);
     if (there && weiri_spinlock_try(&node->lock)) {
         if (!node->dead) {
             node->drop = time > node->drop ? time : node->drop;
             weiri_log_view view = weiri_log_look(log, rule, time, 0);
-            weiri_log_supply(log, rule, &view, true, &chunk, need.chunk, &index, &index_size);
+            weiri_log_supply(log, rule, &view, true, &chunk, &chunk_size, &index, &index_size);
             husks.chunks[i] = weiri_log_shed(log, rule, false);
         }
         weiri_spinlock_unlock(&node->lock);
     }
     weiri_husks_free(limiter, &husks);
-    weiri_release(&limiter->memory, chunk, need.chunk);
+    weiri_release(&limiter->memory, chunk, chunk_size);
     weiri_release(&limiter->memory, index, index_size);
 }
 

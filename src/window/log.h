@@ -28,7 +28,10 @@ typedef struct weiri_log {
     uint64_t total;          /* per cost: running total of all charges ever, modulo 2^64 */
     uint32_t first;          /* the oldest record kept */
     uint32_t next;           /* the number the next record gets */
-    weiri_chunk **index;     /* ring of index_capacity pointers, or NULL */
+    union {
+        weiri_chunk **index; /* ring of index_capacity pointers, */
+        weiri_chunk *only;   /* or, where index_capacity is 0, the place of one chunk: most logs need no index */
+    };
     uint32_t index_capacity;
     uint32_t index_first;    /* where the oldest chunk stands in it */
     uint32_t chunks;         /* chunks in the index */
@@ -60,13 +63,13 @@ weiri_log_need weiri_log_trim_needs(const weiri_log *log, const weiri_rule *rule
 
 /*
  * Gives memory to a log: *chunk of chunk_size bytes and *index of index_size bytes, uninitialised, either may be NULL.
- * Takes what it can use, setting that pointer to NULL; what it does not take stays the caller's. An index that it
- * replaces comes back as *index with its size in *index_size.
+ * Takes what it can use, setting that pointer to NULL; what it does not take stays the caller's. A chunk or an index
+ * that it replaces comes back in its place, with its size.
  * `trim`: as weiri_log_trim_needs foresaw, moves the live records into the chunk; `view` is a look at the same time.
  * Without it nothing is let go of, whatever the view.
  */
 void weiri_log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, bool trim, void **chunk,
-                      size_t chunk_size, void **index, size_t *index_size);
+                      size_t *chunk_size, void **index, size_t *index_size);
 
 /* Records an accepted charge (> 0); weiri_log_needs must ask for nothing. What `view` leaves out is let go. */
 void weiri_log_charge(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, uint64_t charge);

@@ -69,7 +69,7 @@ typedef struct plan {
 /* The capacity of a log of few records; the next larger one than `capacity` is one for capacity + 1. */
 static uint32_t small_capacity(uint32_t records)
 {
-    return records <= 32 ? (records + 7) / 8 * 8 : records <= 48 ? 48 : SMALL;
+    return (records + 3) / 4 * 4;
 }
 
 /* The capacity of a chunk that is appended: a growing share, so that there are few chunks however many records. */
@@ -122,7 +122,7 @@ static plan plan_for(const weiri_log *log, uint32_t first)
 
 static uint32_t index_capacity(uint32_t chunks)
 {
-    uint32_t capacity = chunks <= 4 ? 4 : 8;
+    uint32_t capacity = chunks <= 1 ? 1 : chunks <= 4 ? 4 : 8;
     for (; capacity < chunks; capacity *= 2) {
         if (capacity >= 16 && capacity + capacity / 2 >= chunks) {
             return capacity + capacity / 2;
@@ -137,7 +137,8 @@ weiri_log_need weiri_log_needs(const weiri_log *log, const weiri_rule *rule, con
     plan how = plan_for(log, view->first);
     if (how.how == REPLACE || how.how == APPEND) {
         need.chunk = chunk_bytes(how.capacity, weiri_log_words(rule));
-        need.index = log->chunks < log->index_capacity ? 0 : index_capacity(log->chunks + 1) * sizeof(weiri_chunk *);
+        bool place = how.how == REPLACE || log->chunks < weiri_log_places(log);
+        need.index = place ? 0 : index_capacity(log->chunks + 1) * sizeof(weiri_chunk *);
     }
     return need;
 }
@@ -155,11 +156,11 @@ static weiri_log_need trim_needs_from(const weiri_log *log, const weiri_rule *ru
         }
         if (held >= 2 * fitting) {
             need.chunk = chunk_bytes(fitting, weiri_log_words(rule));
-            chunks++;
+            chunks += chunks > 1; /* a single one is exchanged */
         }
     }
     uint32_t capacity = index_capacity(chunks);
-    if (chunks > log->index_capacity || 2 * capacity <= log->index_capacity) {
+    if (chunks > weiri_log_places(log) || 2 * capacity <= log->index_capacity) {
         need.index = capacity * sizeof(weiri_chunk *);
     }
     return need;
@@ -178,7 +179,7 @@ static void supply_index(weiri_log *log, void **index, size_t *index_size)
         larger[chunk] = *weiri_log_slot(log, chunk);
     }
     uint32_t capacity = (uint32_t)(*index_size / sizeof(weiri_chunk *));
-    *index = log->index;
+    *index = log->index_capacity > 0 ? log->index : NULL;
     *index_size = log->index_capacity * sizeof(weiri_chunk *);
     log->index = larger;
     log->index_capacity = capacity;
@@ -192,34 +193,37 @@ static void append(weiri_log *log, weiri_chunk *chunk, uint32_t base)
     log->chunks++;
 }
 
-/* The dead chunks come first in the index: the replaced one goes there, the new one where it was. */
-static void replace_last(weiri_log *log, uint32_t words, weiri_chunk *chunk)
+/* Puts `chunk` in the place of the last one, with all its records; returns that. */
+static weiri_chunk *replace_last(weiri_log *log, uint32_t words, weiri_chunk *chunk)
 {
     weiri_chunk **last = weiri_log_slot(log, log->chunks - 1);
     weiri_chunk *old = *last;
     chunk->base = old->base;
     memcpy(chunk->words, old->words, (size_t)old->capacity * words * sizeof(uint64_t));
     *last = chunk;
-    log->index_first = (log->index_first > 0 ? log->index_first : log->index_capacity) - 1;
-    *weiri_log_slot(log, 0) = old;
-    log->chunks++;
-    log->dead++;
+    return old;
 }
 
-/* At most SMALL records, from wherever they are. */
-static void gather(weiri_log *log, uint32_t words, weiri_chunk *chunk, uint32_t first)
+/* At most SMALL records, from wherever they are. A single chunk is exchanged and returned, more are dead then. */
+static weiri_chunk *gather(weiri_log *log, uint32_t words, weiri_chunk *chunk, uint32_t first)
 {
+    weiri_chunk *old = NULL;
     for (uint32_t number = first; number != log->next; number++) {
         const uint64_t *from = weiri_log_record(log, words, number);
         memcpy(&chunk->words[(size_t)(number - first) * words], from, words * sizeof(uint64_t));
     }
     log->first = first;
+    if (log->chunks == 1) {
+        old = *weiri_log_slot(log, 0);
+        log->chunks = 0;
+    }
     log->dead = log->chunks;
     append(log, chunk, first);
+    return old;
 }
 
 void weiri_log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, bool trim, void **chunk,
-                      size_t chunk_size, void **index, size_t *index_size)
+                      size_t *chunk_size, void **index, size_t *index_size)
 {
     weiri_log_need need = trim ? trim_needs_from(log, rule, view->first) : weiri_log_needs(log, rule, view);
     bool shrinks = need.index < log->index_capacity * sizeof(weiri_chunk *);
@@ -227,20 +231,24 @@ void weiri_log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_vi
         (!shrinks || *index_size < log->index_capacity * sizeof(weiri_chunk *))) {
         supply_index(log, index, index_size);
     }
-    if (need.chunk == 0 || *chunk == NULL || chunk_size < need.chunk || log->chunks == log->index_capacity) {
+    bool replaces = trim ? log->chunks == 1 : plan_for(log, view->first).how == REPLACE;
+    bool placed = replaces || log->chunks < weiri_log_places(log);
+    if (need.chunk == 0 || *chunk == NULL || *chunk_size < need.chunk || !placed) {
         return;
     }
     uint32_t words = weiri_log_words(rule);
     weiri_chunk *fresh = *chunk;
-    fresh->capacity = (uint32_t)((chunk_size - sizeof(weiri_chunk)) / sizeof(uint64_t) / words);
-    *chunk = NULL;
+    weiri_chunk *old = NULL;
+    fresh->capacity = (uint32_t)((*chunk_size - sizeof(weiri_chunk)) / sizeof(uint64_t) / words);
     if (trim) {
-        gather(log, words, fresh, view->first);
-    } else if (plan_for(log, view->first).how == REPLACE) {
-        replace_last(log, words, fresh);
+        old = gather(log, words, fresh, view->first);
+    } else if (replaces) {
+        old = replace_last(log, words, fresh);
     } else {
         append(log, fresh, log->next);
     }
+    *chunk = old;
+    *chunk_size = old ? weiri_chunk_size(old, rule) : 0;
 }
 
 /* The live records, all in the last chunk, go to its beginning. */
@@ -258,7 +266,7 @@ static void recycle(weiri_log *log, uint32_t dead)
 {
     weiri_chunk *chunk = *weiri_log_slot(log, dead);
     *weiri_log_slot(log, dead) = *weiri_log_slot(log, 0);
-    log->index_first = log->index_first + 1 < log->index_capacity ? log->index_first + 1 : 0;
+    log->index_first = log->index_first + 1 < weiri_log_places(log) ? log->index_first + 1 : 0;
     log->chunks--;
     log->dead--;
     append(log, chunk, log->next);
@@ -301,7 +309,8 @@ weiri_chunk *weiri_log_shed(weiri_log *log, const weiri_rule *rule, bool all)
     log->first = all ? log->next : log->first;
     if (taken > 0) {
         uint32_t at = log->index_first + taken;
-        log->index_first = at < log->index_capacity ? at : at - log->index_capacity;
+        log->index_first = at < weiri_log_places(log) ? at : at - weiri_log_places(log);
+        log->only = log->index_capacity > 0 ? log->only : NULL;
     }
     return shed;
 }

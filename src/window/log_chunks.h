@@ -28,9 +28,18 @@ static inline uint32_t weiri_log_words(const weiri_rule *rule)
     return rule->meter == WEIR_PER_COST ? 2 : 1;
 }
 
+/* Chunks that there are places for. */
+static inline uint32_t weiri_log_places(const weiri_log *log)
+{
+    return log->index_capacity > 0 ? log->index_capacity : 1;
+}
+
 /* The place of a chunk in the index, 0: the oldest; `chunks`: the free place after the last. */
 static inline weiri_chunk **weiri_log_slot(const weiri_log *log, uint32_t chunk)
 {
+    if (log->index_capacity == 0) {
+        return (weiri_chunk **)(uintptr_t)&log->only;
+    }
     uint32_t at = log->index_first + chunk;
     return &log->index[at < log->index_capacity ? at : at - log->index_capacity];
 }

@@ -1,10 +1,11 @@
 /*
- * Guarantee F, to the byte: after the keys have expired, one sweep made max_lateness later and one reclaim leave at most
+ * Guarantee F, to the byte: after the keys have expired, one sweep made max_lateness later and one reclaim leave at
+ * most
  *
- *     64 KiB + 160 a live key (nodes: + 192, and 8 a bucket) + 8 (16 with costs) a live record + 6 x most keys ever live
+ *     64 KiB + 160 a live key (nodes: + 192, and 8 a bucket) + 8 (with costs 16) a live record + 6 x most keys ever
  *
- * with no key, with some keys alive, after one record each or many; and it stays so round after round. What weir_stats
- * tells is what the allocator counts.
+ * with no key, with some keys alive, after one record each or many; and it stays so round after round. What
+ * weir_stats tells is what the allocator counts.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,7 +25,7 @@ struct load {
 };
 
 static const struct load loads[] = {
-    {2, 1, 1},  {2, 1, 5},   {2, 1, 9},   {2, 1, 33},    {2, 1, 40},   {10, 1, 1},
+    {2, 1, 1},  {2, 1, 5},   {2, 1, 9},   {2, 1, 33},  {2, 1, 40},    {10, 1, 1},
     {10, 5, 5}, {10, 40, 1}, {10, 1, 40}, {100, 1, 5}, {100, 40, 40}, {100, 40, 1},
 };
 

@@ -1,6 +1,6 @@
 /*
- * Guarantee F over a long stream of keys that never come back: memory stays within what the keys explain that are alive,
- * or were within the last sweep, whoever sweeps:
+ * Guarantee F over a long stream of keys that never come back: memory stays within what the keys explain that are
+ * alive, or were within the last sweep, whoever sweeps:
  *
  *   caller    manual time, bounded sweeps now and then, retired memory freed by the library itself
  *   nobody    manual time, no sweep at all: a full segment drops its expired keys before it grows
@@ -42,10 +42,11 @@ static uint64_t peak_kib(void)
     return kib;
 }
 
-static void tell(const char *name, const rule_set *set, uint64_t keys, uint64_t bound, const test_heap *heap, bool reset)
+static void tell(const char *name, const rule_set *set, uint64_t keys, uint64_t bound, const test_heap *heap,
+                 bool reset)
 {
-    printf("stream: %s, %s: %" PRIu64 " keys, at most %" PRIu64 " KiB in use, bound %" PRIu64 " KiB, peak resident %" PRIu64
-           " KiB%s\n",
+    printf("stream: %s, %s: %" PRIu64 " keys, at most %" PRIu64 " KiB in use, bound %" PRIu64
+           " KiB, peak resident %" PRIu64 " KiB%s\n",
            name, set->name, keys, heap->peak / 1024, bound / 1024, peak_kib(), reset ? "" : " (of the whole program)");
 }
 

@@ -1,6 +1,7 @@
 /*
- * weir_each among threads (A): while others insert, let expire and sweep, a key that is there throughout is seen exactly
- * once in every walk, and no key is seen twice. From within the visit every function but weir_close may be called.
+ * weir_each among threads (A): while others insert, let expire and sweep, a key that is there throughout is seen
+ * exactly once in every walk, and no key is seen twice. From within the visit every function but weir_close
+ * may be called.
  *
  * One thread drives the time: it charges every pinned key anew before it moves on by less than a window, so that the
  * pinned keys never expire. The other keys come, expire, and come again under the same names.
@@ -154,7 +155,8 @@ static int visit_and_call(void *argument, const weir_key *shown)
     weir_decision decision;
     uint64_t limits[] = {of->set.rules[0].limit, of->set.rules[1].limit};
     int result = visit(argument, shown);
-    if (weir_take(of->limiter, &request, self->now, NULL) != 1 || weir_peek(of->limiter, &request, self->now, &decision) != 1)
+    if (weir_take(of->limiter, &request, self->now, NULL) != 1 ||
+        weir_peek(of->limiter, &request, self->now, &decision) != 1)
         failed("%s: wanted take and peek within a visit accepted", of->set.name);
     if (self->visits % 64 == 0) {
         want_equal("weir_sweep within a visit", 1, (uint64_t)weir_sweep(of->limiter, self->now, 0));
@@ -235,7 +237,7 @@ int main(void)
     run_kind(KIND_LOG, walks, seed + 1);
     run_kind(KIND_BUCKETS, walks, seed + 2);
     run_kind(KIND_TWO, walks, seed + 3);
-    printf("each: %" PRIu64 " walks, %" PRIu64 " visits, %" PRIu64 " calls meanwhile\n", 4 * WALKERS * walks, visits_made,
-           calls_made);
+    printf("each: %" PRIu64 " walks, %" PRIu64 " visits, %" PRIu64 " calls meanwhile\n", 4 * WALKERS * walks,
+           visits_made, calls_made);
     return 0;
 }

@@ -28,7 +28,8 @@ typedef struct exact_row {
 
 #define LOG(l, by)    {.limit = (l), .window_ns = WINDOW, .algorithm = WEIR_LOG, .meter = (by)}
 #define COUNTER(l)    {.limit = (l), .window_ns = WINDOW, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_COST}
-#define BUCKETS(l, b) {.limit = (l), .window_ns = WINDOW, .algorithm = WEIR_BUCKETS, .meter = WEIR_PER_COST, .buckets = (b)}
+#define BUCKETS(l, b) \
+    {.limit = (l), .window_ns = WINDOW, .algorithm = WEIR_BUCKETS, .meter = WEIR_PER_COST, .buckets = (b)}
 #define TWO_TO_33     (UINT64_C(1) << 33)
 
 static const exact_row hot_rows[] = {

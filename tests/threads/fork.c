@@ -121,9 +121,11 @@ static void fork_children(unsigned index)
             if (errno != EINTR)
                 failed("waitpid: %s", strerror(errno));
         atomic_store(&running_child[index], 0);
+        if (WIFSIGNALED(status))
+            failed("child %" PRIu64 ": wanted exit status 0, got signal %d", number, WTERMSIG(status));
         if (status != 0)
-            failed("child %" PRIu64 ": wanted status 0, got %#x (10 hot key, 11 new key, 12 sweep, 13 reclaim, 14 close)",
-                   number, (unsigned)status >> (WIFEXITED(status) ? 8 : 0));
+            failed("child %" PRIu64 ": wanted 0, got %d (10 hot key, 11 new key, 12 sweep, 13 reclaim, 14 close)",
+                   number, WEXITSTATUS(status));
     }
 }
 

@@ -162,7 +162,7 @@ static void *exit_from_here(void *argument)
     exit(0);
 }
 
-/* In a process of its own: 0 return from main, 1 exit() from another thread, 2 quick_exit, 3 main's thread ends first. */
+/* In a process of its own: 0 return from main, 1 exit from another thread, 2 quick_exit, 3 main's thread ends first. */
 static int end_somehow(unsigned way)
 {
     pthread_t thread;

@@ -90,8 +90,8 @@ static void insert_as_time_goes(void *shared, unsigned index)
 }
 
 /*
- * All keys held have expired: as many new ones find room, with the table's own work alone. A key that is refused made no
- * room where it belongs; others that come do. Returns calls made.
+ * All keys held have expired: as many new ones find room, with the table's own work alone. A key that is refused made
+ * no room where it belongs; others that come do. Returns calls made.
  */
 static uint64_t fill_again(run *self, uint64_t first)
 {
@@ -172,7 +172,8 @@ int main(void)
                      run_one((enum kind)kind, 100, admit);
             wanted += 2 * (many + 1 + 100);
         }
-    printf("maxkeys: %" PRIu64 " calls, %" PRIu64 " samples; %" PRIu64 " calls to find room for %" PRIu64 " keys again\n",
+    printf("maxkeys: %" PRIu64 " calls, %" PRIu64 " samples; %" PRIu64 " calls to find room for %" PRIu64
+           " keys again\n",
            calls_made, samples_made, asked, wanted);
     return 0;
 }

@@ -118,7 +118,8 @@ static void send_all(weir *limiter, uint64_t calls)
         while (stats_of(limiter).swept == swept);
         sigpending(&pending);
         if (taken || sigismember(&pending, sent[i]) != 1)
-            failed("signal %d: wanted it pending, %s (%d)", sent[i], taken ? "the janitor took it" : "it is gone", taken);
+            failed("signal %d: wanted it pending, %s (%d)", sent[i], taken ? "the janitor took it" : "it is gone",
+                   taken);
     }
 }
 

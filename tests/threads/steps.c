@@ -1,8 +1,9 @@
 /*
- * Guarantees B, A and F, in discrete steps: a custom clock moves only while all threads stand at a barrier, so every call
- * of a step has the same effective stamp, and how many calls on a key must be accepted in a step follows from a plain
- * history by section 3, to the unit, for every algorithm. Meanwhile one thread sweeps and reclaims, and keys come and go,
- * so that segments split, grow and are rebuilt underneath; with no lateness allowed, keys are dropped as soon as may be.
+ * Guarantees B, A and F, in discrete steps: a custom clock moves only while all threads stand at a barrier, so every
+ * call of a step has the same effective stamp, and how many calls on a key must be accepted in a step follows from a
+ * plain history by section 3, to the unit, for every algorithm. Meanwhile one thread sweeps and reclaims, and keys come
+ * and go, so that segments split, grow and are rebuilt underneath; with no lateness allowed, keys are dropped as soon
+ * as may be.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -204,3 +204,32 @@ Test(memory, sweeps_walks_and_new_limits_fail_whole_or_not_at_all)
         cr_assert_eq(memory.faults, 0);
     }
 }
+
+Test(memory, a_sweep_that_lacks_memory_to_shrink_still_keeps_late_calls_from_fresh_quota)
+{
+    const weir_rule rules[] = {log_rule(5, 10), buckets_rule(5, 10, 5)};
+
+    /* Both keep a key in a node, which is dropped at once; only the cell that held it needs memory to go. */
+    for (size_t i = 0; i < 2; i++) {
+        test_allocator memory = {0};
+        weir_allocator callbacks = test_allocator_for(&memory);
+        weir *limiter = manual_limiter(&rules[i], 1, 5, &callbacks);
+        weir_request request = weir_request_for("key", 3);
+        weir_decision decision;
+
+        request.cost = 5;
+        cr_assert_eq(weir_take(limiter, &request, 0, NULL), 1);
+        memory.fail_from = 1;
+        cr_assert_eq(weir_sweep(limiter, 100, 0), 1);
+        test_allocator_relent(&memory);
+        /* Decided at 95, no earlier than the drop less max_lateness: so it counts until 105. */
+        cr_assert_eq(weir_take(limiter, &request, 1, &decision), 1);
+        cr_assert_eq(decision.flags, WEIR_LATE);
+        request.cost = 1;
+        cr_assert_eq(weir_take(limiter, &request, 100, &decision), 0);
+        cr_assert_eq(decision.flags, 0);
+        cr_assert_eq(decision.retry_after_ns, 5);
+        cr_assert_eq(weir_close(limiter), 0);
+        cr_assert_eq(memory.blocks, 0);
+    }
+}

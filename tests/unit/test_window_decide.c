@@ -415,7 +415,7 @@ static size_t random_rules(random_source *source, weir_rule *rules)
 }
 
 /* A refusal must hold until the time told for it, for its cost and more, and not a moment longer. */
-static void check_until(const key_states *key, const naive *n, uint64_t now, uint64_t cost)
+static void check_until(const key_states *key, naive *n, uint64_t now, uint64_t cost)
 {
     weiri_call call = key_call(key, now, cost);
     weiri_views views;
@@ -424,7 +424,7 @@ static void check_until(const key_states *key, const naive *n, uint64_t now, uin
         return;
     }
     uint64_t until = weiri_refused_until(&key->rules, key->states, &call, &views);
-    uint64_t retry = naive_decide((naive *)(uintptr_t)n, now, cost, false).retry_after_ns;
+    uint64_t retry = naive_decide(n, now, cost, false).retry_after_ns;
     EQUALS(until, retry == WEIR_NEVER ? WEIR_NEVER : now + retry);
 }
 

@@ -38,6 +38,7 @@ Test(window_vectors, every_published_trace_is_answered_to_the_last_digit)
     trace_reader reader;
     traces_path(path, sizeof path);
     if (traces_open(&reader, path) != 0) {
+        fprintf(stderr, "window_vectors: skipped, no traces at %s\n", path);
         cr_skip("no traces at %s\n", path);
     }
     uint64_t traces = 0;

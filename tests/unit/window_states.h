@@ -69,7 +69,8 @@ static inline size_t log_bytes(const weiri_log *log, const weiri_rule *rule)
 {
     size_t bytes = log->index_capacity * sizeof(weiri_chunk *);
     for (uint32_t i = 0; i < log->chunks; i++) {
-        bytes += weiri_chunk_size(log->index[(log->index_first + i) % log->index_capacity], rule);
+        uint32_t at = (log->index_first + i) % (log->index_capacity > 0 ? log->index_capacity : 1);
+        bytes += weiri_chunk_size(log->index_capacity > 0 ? log->index[at] : log->only, rule);
     }
     return bytes;
 }
@@ -80,8 +81,9 @@ static inline void log_supply(weiri_log *log, const weiri_rule *rule, const weir
     void *chunk = need.chunk > 0 ? sized_new(need.chunk) : NULL;
     void *index = need.index > 0 ? sized_new(need.index) : NULL;
     size_t index_size = need.index;
-    weiri_log_supply(log, rule, view, trim, &chunk, need.chunk, &index, &index_size);
-    sized_free(chunk, need.chunk);
+    size_t chunk_size = need.chunk;
+    weiri_log_supply(log, rule, view, trim, &chunk, &chunk_size, &index, &index_size);
+    sized_free(chunk, chunk_size);
     sized_free(index, index_size);
 }
 
