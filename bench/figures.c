@@ -10,10 +10,33 @@
 #include "memory.h"
 #include "speed.h"
 
-enum { DEFAULT_SECONDS = 120, KEYS = 1000000, OCTAVE_KEYS = 700000, RING_KEYS = 2000, RING_LIMIT = 1000,
-       DOC_KEYS = 50000, DOC_LIMIT = 1000 };
+enum {
+    DEFAULT_SECONDS = 120,
+    KEYS = 1000000,
+    OCTAVE_KEYS = 700000,
+    RING_KEYS = 2000,
+    RING_LIMIT = 1000,
+    DOC_KEYS = 50000,
+    DOC_LIMIT = 1000
+};
 
 static int failures;
+
+/* --- time --- */
+
+enum { SPEED_TABLES = 4, HOT_TABLES = 2 };
+
+/* When all is to be over, and the rows that are to come. */
+static double deadline;
+static unsigned rows_left = SPEED_TABLES * BENCH_SPEED_ROWS + HOT_TABLES * BENCH_HOT_ROWS;
+
+/* Seconds for each of the next `rows`: an equal share of what is left, less what making their tables takes. */
+static double share_for(unsigned rows)
+{
+    double left = (deadline - bench_wall_ns()) * 1e-9, share = left > 0 ? 0.75 * left / rows_left : 0;
+    rows_left -= rows;
+    return share;
+}
 
 /* --- machine --- */
 
@@ -145,10 +168,10 @@ static void print_summary(bench_summary summary)
     printf("  %7.1f (%6.1f-%6.1f)", summary.median, summary.low, summary.high);
 }
 
-static void print_speed(uint32_t algorithm, size_t key_len, double seconds)
+static void print_speed(uint32_t algorithm, size_t key_len)
 {
     bench_speed speed;
-    const bench_speed_parameters parameters = {algorithm, key_len, KEYS, seconds};
+    const bench_speed_parameters parameters = {algorithm, key_len, KEYS, share_for(BENCH_SPEED_ROWS)};
     if (bench_measure_speed(&parameters, &speed) != 0) {
         failures++;
         return;
@@ -171,14 +194,14 @@ static void print_speed(uint32_t algorithm, size_t key_len, double seconds)
     fflush(stdout);
 }
 
-static void print_speeds(double seconds)
+static void print_speeds(void)
 {
     printf("\nOne weir_take, %d keys picked at random, one thread: ns, median of rounds (quartiles)\n", KEYS);
     printf("         key       answer    call               weir                   mutex            ratio  target\n");
-    print_speed(WEIR_COUNTER, 8, seconds);
-    print_speed(WEIR_COUNTER, 36, seconds);
-    print_speed(WEIR_LOG, 8, seconds);
-    print_speed(WEIR_LOG, 36, seconds);
+    print_speed(WEIR_COUNTER, 8);
+    print_speed(WEIR_COUNTER, 36);
+    print_speed(WEIR_LOG, 8);
+    print_speed(WEIR_LOG, 36);
     printf("  mutex: 64 shards, each a mutex and a hash table (uthash), with the same hash of the key. Rounds of the two\n"
            "  alternate. Processor time of the thread.\n");
 }
@@ -191,10 +214,10 @@ static void print_hot_side(const char *side, uint32_t algorithm, bool refused, b
     printf("  %5.2f\n", one.median / two.median);
 }
 
-static void print_hot(uint32_t algorithm, double seconds)
+static void print_hot(uint32_t algorithm)
 {
     bench_hot hot;
-    const bench_hot_parameters parameters = {algorithm, seconds};
+    const bench_hot_parameters parameters = {algorithm, share_for(BENCH_HOT_ROWS)};
     if (bench_measure_hot(&parameters, &hot) != 0) {
         failures++;
         return;
@@ -207,12 +230,12 @@ static void print_hot(uint32_t algorithm, double seconds)
     fflush(stdout);
 }
 
-static void print_hots(double seconds)
+static void print_hots(void)
 {
     printf("\nOne key, hammered: ns of wall time a call, all threads together; gain: throughput of two threads by one's\n");
     printf("         call      side              one thread              two threads       gain\n");
-    print_hot(WEIR_COUNTER, seconds);
-    print_hot(WEIR_LOG, seconds);
+    print_hot(WEIR_COUNTER);
+    print_hot(WEIR_LOG);
 }
 
 /* --- the way in --- */
@@ -222,7 +245,7 @@ static void usage(FILE *to)
     fprintf(to,
             "usage: weir-figures [--seconds N]\n"
             "Prints what weir costs on this machine: memory a key and a record, time a call.\n"
-            "  --seconds N   about how long it may take in all, at least 30 (%d)\n"
+            "  --seconds N   about how long it takes in all (%d); some rounds are run in any case\n"
             "  --help        this text\n",
             DEFAULT_SECONDS);
 }
@@ -260,21 +283,18 @@ static int read_options(int count, char **arguments, double *seconds)
     return 0;
 }
 
-enum { SPEED_ROWS = 16, HOT_ROWS = 4, FIXED_SECONDS = 45 };
-
 int main(int count, char **arguments)
 {
     double seconds = DEFAULT_SECONDS;
     int done = read_options(count, arguments, &seconds);
     if (done)
         return done - 1;
-    /* What making and filling tables takes is fixed; the rest goes to the rounds. */
-    double row = seconds > FIXED_SECONDS ? (seconds - FIXED_SECONDS) / (SPEED_ROWS + HOT_ROWS) : 0;
+    deadline = bench_wall_ns() + seconds * 1e9;
     print_machine();
     print_memory();
     print_full();
     fflush(stdout);
-    print_speeds(row);
-    print_hots(row);
+    print_speeds();
+    print_hots();
     return failures > 0;
 }

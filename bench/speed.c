@@ -6,15 +6,15 @@
 #include "subject.h"
 
 enum {
-    ROUND_CALLS = 200000,
+    ROUND_CALLS = 100000,
     HOT_CALLS = 100000, /* of each thread */
-    LOG_LIMIT = 24,
-    LOG_LIVE = 8, /* records a key in steady traffic: far enough from the limit that hardly a call is refused */
+    LOG_LIMIT = 16,
+    LOG_LIVE = 4, /* records a key in steady traffic: far enough from the limit that hardly a call is refused */
     LOG_STEP = 100
 };
 
 /* What is measured, and the round that is due. */
-typedef struct race {
+typedef struct contest {
     bench_subject side[BENCH_SIDES];
     weir_rule rule;
     bench_work work;
@@ -22,9 +22,9 @@ typedef struct race {
     bench_tally last;
     uint64_t calls, accepted;
     int wrong;
-} race;
+} contest;
 
-static void open_sides(race *race)
+static void open_sides(contest *race)
 {
     race->side[BENCH_WEIR] = bench_weir(&race->rule);
     race->side[BENCH_SHARDED] = bench_sharded(&race->rule);
@@ -33,7 +33,7 @@ static void open_sides(race *race)
             _Exit(1); /* a process of its own: bench_apart tells */
 }
 
-static void close_sides(race *race)
+static void close_sides(contest *race)
 {
     for (unsigned i = 0; i < BENCH_SIDES; i++)
         race->side[i].close(race->side[i].state);
@@ -57,7 +57,7 @@ static weir_rule rule_for(uint32_t algorithm, uint64_t keys)
 /* --- one thread, many keys --- */
 
 /* Every key is known and charged, in the window before too. */
-static void prepare(race *race)
+static void prepare(contest *race)
 {
     const uint64_t window = race->rule.window_ns;
     const uint64_t passes = race->rule.algorithm == WEIR_LOG ? LOG_LIVE : 1;
@@ -70,7 +70,7 @@ static void prepare(race *race)
 
 static double race_round(void *argument, unsigned contender, unsigned round)
 {
-    race *race = argument;
+    contest *race = argument;
     bench_work work = race->work;
     work.seed = (round + 1) * UINT64_C(0x9e3779b97f4a7c15);
     work.now = race->start + round * work.calls * work.step;
@@ -85,7 +85,7 @@ static double race_round(void *argument, unsigned contender, unsigned round)
     return tally.cpu_ns / (double)work.calls;
 }
 
-static void run_race(race *race, bool refused, bool whole, double seconds, bench_speed_row *row)
+static void run_race(contest *race, bool refused, bool whole, double seconds, bench_speed_row *row)
 {
     race->calls = race->accepted = 0;
     race->wrong = 0;
@@ -102,7 +102,7 @@ static void speed(const void *given, void *made)
 {
     const bench_speed_parameters *parameters = given;
     bench_speed *result = made;
-    race race = {.rule = rule_for(parameters->algorithm, parameters->keys),
+    contest race = {.rule = rule_for(parameters->algorithm, parameters->keys),
                  .work = {.keys = parameters->keys,
                           .key_len = parameters->key_len,
                           .calls = ROUND_CALLS,
@@ -126,17 +126,17 @@ int bench_measure_speed(const bench_speed_parameters *parameters, bench_speed *r
 
 /* --- one key, one thread or two --- */
 
-typedef struct hammer {
+typedef struct striker {
     pthread_t thread;
     pthread_barrier_t *barrier;
     const bench_subject *subject;
     bench_work work;
     double begin, end;
-} hammer;
+} striker;
 
 static void *strike(void *argument)
 {
-    hammer *hammer = argument;
+    striker *hammer = argument;
     bench_work one = hammer->work;
     one.calls = 1; /* what a thread pays once, it pays before */
     hammer->subject->round(hammer->subject->state, &one);
@@ -150,11 +150,11 @@ static void *strike(void *argument)
 /* ns a call: from the first thread's beginning to the last one's end, over all calls. */
 static double strike_together(const bench_subject *subject, const bench_work *work, unsigned threads)
 {
-    hammer hammers[2];
+    striker hammers[2];
     pthread_barrier_t barrier;
     pthread_barrier_init(&barrier, NULL, threads);
     for (unsigned i = 0; i < threads; i++) {
-        hammers[i] = (hammer){.barrier = &barrier, .subject = subject, .work = *work};
+        hammers[i] = (striker){.barrier = &barrier, .subject = subject, .work = *work};
         if (pthread_create(&hammers[i].thread, NULL, strike, &hammers[i]) != 0)
             _Exit(1);
     }
@@ -171,13 +171,13 @@ static double strike_together(const bench_subject *subject, const bench_work *wo
 /* Contenders: each side with one thread, then each side with two. */
 static double hot_round(void *argument, unsigned contender, unsigned round)
 {
-    race *race = argument;
+    contest *race = argument;
     (void)round;
     race->work.now += race->work.step * HOT_CALLS; /* a log lets go of what was charged before */
     return strike_together(&race->side[contender % BENCH_SIDES], &race->work, 1 + contender / BENCH_SIDES);
 }
 
-static void run_hot(race *race, bool refused, double seconds, bench_hot_row *row)
+static void run_hot(contest *race, bool refused, double seconds, bench_hot_row *row)
 {
     bench_summary summaries[2 * BENCH_SIDES];
     bench_interleave(hot_round, race, 2 * BENCH_SIDES, seconds, summaries);
@@ -201,7 +201,7 @@ static void hot(const void *given, void *made)
 {
     const bench_hot_parameters *parameters = given;
     bench_hot *result = made;
-    race race = {.rule = hot_rule(parameters->algorithm)};
+    contest race = {.rule = hot_rule(parameters->algorithm)};
     race.work = (bench_work){.seed = 1,
                              .keys = 1,
                              .key_len = 8,

@@ -139,8 +139,8 @@ typedef struct weir_options {
     uint64_t (*clock_read)(void *argument); /* WEIR_CLOCK_CUSTOM: ns; called from any thread, at times inside a read
                                                section of RCU: as the allocator, it must neither call weir nor wait */
     void *clock_argument;
-    uint64_t max_lateness_ns;    /* how old a `now` may be and still get the exact answer; UINT64_MAX: endless, nothing
-                                    is ever dropped. Default 1 s */
+    uint64_t max_lateness_ns;    /* how old a `now` may be and still get the exact answer: 0 ... 2^63-1, or UINT64_MAX:
+                                    endless, nothing is ever dropped. Default 1 s */
     uint64_t sweep_interval_ns;  /* the janitor's pause between sweeps; 0: an eighth of the longest window, at least
                                     100 ms and at most 5 s */
     uint32_t janitor;            /* 1: the process's one janitor thread sweeps and frees; 0: the caller does. Ignored for

@@ -174,8 +174,9 @@ WEIR_API int weir_reclaim(weir *limiter);
 WEIR_API int weir_each(weir *limiter, uint64_t now, int (*visit)(void *argument, const weir_key *key), void *argument);
 
 /*
- * Fills what fits of *statistics (struct_size set by the caller).
- * Returns 0 or -EINVAL. Thread-safety: any. Progress: wait-free. Cost: some dozen cache lines.
+ * Fills what fits of *statistics (struct_size set by the caller to the size of its own); fields that this library does
+ * not know are set to 0.
+ * Returns 0, or -EINVAL (struct_size is too small). Thread-safety: any. Progress: wait-free. Cost: some dozen cache lines.
  */
 WEIR_API int weir_stats(const weir *limiter, weir_statistics *statistics);
 

@@ -114,15 +114,18 @@ static bool find_costs(weiri_csv *csv, const char *name)
     column *cost = name ? named(csv, name, strlen(name)) : usual(csv, cost_names);
     bool any = false;
 
-    if (cost)
-        any = cost->costs = 1;
+    if (cost) {
+        cost->costs = 1;
+        any = true;
+    }
     for (const char *part = name; !cost && part && *name;) {
         size_t len = strcspn(part, "+");
         column *term = named(csv, part, len);
 
         if (!term)
             return bad_header(csv, "no column \"%s\"", part, len);
-        any = ++term->costs;
+        term->costs++;
+        any = true;
         if (!part[len])
             break;
         part += len + 1;

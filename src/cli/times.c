@@ -88,7 +88,7 @@ static unsigned days_of_month(unsigned year, unsigned month)
     static const unsigned char days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 
-    return days[month - 1] + (month == 2 && leap);
+    return month == 2 && leap ? 29 : days[month - 1];
 }
 
 /* Days from 1970-01-01. The year begins in March, so that the leap day is its last. */

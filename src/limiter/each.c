@@ -131,7 +131,7 @@ int weir_each(weir *limiter, uint64_t now, int (*visit)(void *argument, const we
 int weir_stats(const weir *limiter, weir_statistics *statistics)
 {
     size_t size = statistics->struct_size;
-    if (size < offsetof(weir_statistics, reserved) || size > sizeof *statistics)
+    if (size < offsetof(weir_statistics, reserved))
         return -EINVAL;
     weir_statistics all = {
         .struct_size = size,
@@ -143,6 +143,7 @@ int weir_stats(const weir *limiter, weir_statistics *statistics)
         .compactions = weiri_sum_read(&limiter->table.compactions),
         .cells_helped = weiri_sum_read(&limiter->table.helped),
     };
-    memcpy(statistics, &all, size);
+    memset(statistics, 0, size); /* a newer caller's fields: nothing known of them */
+    memcpy(statistics, &all, size < sizeof all ? size : sizeof all);
     return 0;
 }

@@ -92,6 +92,7 @@ static void take_turn(weir *limiter, uint64_t now)
 static void *work(void *unused)
 {
     (void)unused;
+    pthread_setname_np(pthread_self(), "weir janitor"); /* for who looks at the process; failing changes nothing */
     pthread_mutex_lock(&turn);
     while (!stopping) {
         uint64_t now = monotonic(), until;

@@ -75,6 +75,16 @@ static int check_rule(const weir_options *options, const weir_rule *rule, size_t
     return 0;
 }
 
+/* What a newer caller's options have beyond ours must be zero: what it asks for is not known here. */
+static bool all_known(const weir_options *given)
+{
+    const unsigned char *bytes = (const unsigned char *)given;
+    for (size_t i = sizeof *given; i < given->struct_size; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
 static int check_options(const weir_options *options)
 {
     if (options->clock > WEIR_CLOCK_CUSTOM)
@@ -197,10 +207,11 @@ static int copy_options(weir_options *copy, const weir_options *given)
     *copy = weir_options_default();
     if (!given)
         return 0;
-    if (given->struct_size < offsetof(weir_options, reserved) || given->struct_size > sizeof *copy)
+    if (given->struct_size < offsetof(weir_options, reserved))
         return -EINVAL; /* made by neither constructor: nothing in it can be trusted, `error` neither */
     *copy = (weir_options){0};
-    memcpy(copy, given, given->struct_size);
+    memcpy(copy, given, given->struct_size < sizeof *copy ? given->struct_size : sizeof *copy);
+    copy->struct_size = given->struct_size;
     if (copy->error && copy->error_size > 0)
         copy->error[0] = '\0';
     return 0;
@@ -318,6 +329,8 @@ int weir_open(weir **limiter, const weir_rule *rules, size_t rule_count, const w
     weir_options copy;
     *limiter = NULL;
     int error = copy_options(&copy, options);
+    if (!error && options && !all_known(options))
+        error = wrong(&copy, "options: struct_size: fields beyond this library's %zu bytes are set", sizeof copy);
     error = error ? error : check(rules, rule_count, &copy);
     error = error ? error : weiri_gate_install(&weiri_janitor_fork_handlers);
     if (error)
