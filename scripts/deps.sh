@@ -10,7 +10,7 @@ packages=(
 )
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "deps: this is not Debian, so nothing was checked or installed. Needed, by their Debian names: ${packages[*]}" >&2
+  echo "deps: this is not Debian: nothing was checked or installed. Needed, by their Debian names: ${packages[*]}" >&2
   exit 0
 fi
 

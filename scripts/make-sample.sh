@@ -8,7 +8,7 @@
 #   198.51.100.30     just below the limit, evenly: the log refuses none, the buckets a little, the counter less
 #   2001:db8::        three IPv6 clients, one of them bursting
 #   192.0.2.0/24      some two hundred quiet clients
-# and two lines out of order, two that are no log lines, odd requests and agents.
+# and two lines out of order, two that are no log lines, odd requests and quotes.
 set -eu
 
 LC_ALL=C awk '
@@ -40,23 +40,23 @@ function path(kind,    n) {
     return "HEAD / HTTP/1.0"
 }
 
-function line(i,    client, request, status, bytes, agent, n) {
+function line(i,    client, request, status, bytes, browser, n) {
     client = who[i]
     request = path(what[i])
     n = random(40)
     status = what[i] == "login" ? 401 : n == 0 ? 404 : n == 1 ? 304 : 200
     bytes = status == 304 || request ~ /^HEAD/ ? "-" : 200 + random(48000)
     if (what[i] == "silent") { request = "-"; status = 408; bytes = "-" }
-    agent = agents[(length(client) * 7 + substr(client, length(client)) * 3) % 4 + 1]
-    return client " - - [" stamp(when[i]) "] \"" request "\" " status " " bytes " \"-\" \"" agent "\""
+    browser = browsers[(length(client) * 7 + substr(client, length(client)) * 3) % 4 + 1]
+    return client " - - [" stamp(when[i]) "] \"" request "\" " status " " bytes " \"-\" \"" browser "\""
 }
 
 BEGIN {
     state = 20250314
-    agents[1] = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
-    agents[2] = "Mozilla/5.0 (compatible; \\\"quoted\\\" crawler)"
-    agents[3] = "curl/8.5.0"
-    agents[4] = "feed reader 2.1 \\\\"
+    browsers[1] = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+    browsers[2] = "Mozilla/5.0 (compatible; \\\"quoted\\\" crawler)"
+    browsers[3] = "curl/8.5.0"
+    browsers[4] = "feed reader 2.1 \\\\"
 
     for (i = 0; i < 180; i++) {                       # the abuser
         for (n = 2 + random(4); n > 0; n--) add(300 + i, "203.0.113.66", "login")

@@ -42,7 +42,7 @@ run() {
     ok=$(count "$log" '["OK", "EXPECTEDFAIL"]')
     skip=$(count "$log" '["SKIP"]')
     bad=$(($(jq -s length "$log") - ok - skip))
-    jq -r 'select(.result == "SKIP") | "skipped: \(.name): \((.stdout // "") | rtrimstr("\n") | split("\n") | last // "")"' "$log"
+    jq -r 'select(.result == "SKIP") | .name + ": " + (.stdout // "" | rtrimstr("\n") | split("\n") | last // "")' "$log"
   fi
   found=$(find "$reports" -type f -size +0 | wc -l)
   if [ "$found" -gt 0 ]; then
@@ -58,6 +58,7 @@ run() {
 count() { jq -s --argjson results "$2" '[.[] | select(.result as $r | $results | index($r))] | length' "$1"; }
 
 plain='-Dwerror=true'
+functional='unit property faults threads'
 sanitize_address='-Db_sanitize=address,undefined -Db_lundef=false -Dbench=disabled'
 sanitize_thread='-Db_sanitize=thread -Db_lundef=false -Dbench=disabled'
 asan_options=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
@@ -69,8 +70,8 @@ one() {
   case $1 in
   gcc) run gcc gcc gcc "$plain" '' ;;
   clang) run clang clang clang "$plain" 'unit conformance threads' ;;
-  gcc-asan) WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" 'unit conformance property faults threads cli' -t 4 ;;
-  clang-asan) WEIR_TEST_SCALE=20 run clang-asan clang-asan clang "$sanitize_address" 'unit property faults threads' -t 4 ;;
+  gcc-asan) WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" "$functional conformance cli" -t 4 ;;
+  clang-asan) WEIR_TEST_SCALE=20 run clang-asan clang-asan clang "$sanitize_address" "$functional" -t 4 ;;
   gcc-tsan) WEIR_TEST_SCALE=10 run gcc-tsan gcc-tsan gcc "$sanitize_thread" threads -t 4 ;;
   clang-tsan) WEIR_TEST_SCALE=10 run clang-tsan clang-tsan clang "$sanitize_thread" threads -t 4 ;;
   valgrind)

@@ -106,8 +106,8 @@ static bool tell_unrecognised(const weiri_input *input, const source *in)
     if (in->held_count == 0)
         weiri_say("%s: empty", input->name);
     else
-        weiri_say("%s: no format recognised: neither a line of the Common or Combined Log Format nor a CSV header with a "
-                  "column of times among the first lines; it begins with: %s",
+        weiri_say("%s: no format recognised: neither a line of the Common or Combined Log Format nor a CSV header "
+                  "with a column of times among the first lines; it begins with: %s",
                   input->name, weiri_show(shown, in->held[0].line, without_end(in->held[0].line, in->held[0].len)));
     return false;
 }

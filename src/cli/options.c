@@ -10,14 +10,14 @@
 enum { TIME_FIELD = 256, KEY_FIELD, COST_FIELD };
 
 static const char doc[] =
-    "Replays recorded requests through limits: who would have been refused, and would a cheaper algorithm than the exact "
-    "log have answered the same? Each request is decided at the time recorded with it; nothing waits.\v"
+    "Replays recorded requests through limits: who would have been refused, and would a cheaper algorithm than the "
+    "exact log have answered the same? Each request is decided at the time recorded with it; nothing waits.\v"
     "A LIMIT is a number, a slash and a window: 100/60s allows 100 requests in any 60 seconds to each key. "
     "300000cost/60s limits the sum of the requests' costs instead. Units of the window are ns, us, ms, s, m, h, d. "
     "Of several limits, all must allow a request.\n"
     "\n"
-    "Algorithms: log is exact. counter keeps two numbers a key. buckets:N keeps N+1 numbers a key and never lets through "
-    "more than the limit in any window. What is not the log is compared with it, call by call.\n"
+    "Algorithms: log is exact. counter keeps two numbers a key. buckets:N keeps N+1 numbers a key and never lets "
+    "through more than the limit in any window. What is not the log is compared with it, call by call.\n"
     "\n"
     "FILE is one of these, found out by looking at it; - is standard input:\n"
     "\n"
@@ -43,8 +43,8 @@ static const char doc[] =
 
 static const struct argp_option options_table[] = {
     {"limit", 'l', "LIMIT", 0, "A limit for each key, like 100/60s; may be given up to 8 times", 1},
-    {"algorithm", 'a', "NAME", 0, "log, counter, buckets:N or all (log, counter and buckets:60), which is the default; may "
-     "be given several times", 1},
+    {"algorithm", 'a', "NAME", 0, "log, counter, buckets:N or all (log, counter and buckets:60), which is the default; "
+     "may be given several times", 1},
     {"sort", 's', NULL, 0, "Replay by time; as they stand otherwise, where a late record counts as if it came with the "
      "newest of its key", 1},
     {"format", 'f', "FORMAT", 0, "clf or csv; otherwise found out", 2},
@@ -129,7 +129,7 @@ static void check_all(weiri_options *options, struct argp_state *state)
         argp_error(state, "no FILE is given (- is standard input)");
     if (fields->time || fields->key || fields->cost) {
         if (options->format == WEIRI_FORMAT_CLF)
-            argp_error(state, "--time-field, --key-field and --cost-field are for CSV: they do not go with --format clf");
+            argp_error(state, "--time-field, --key-field and --cost-field are for CSV, not for --format clf");
         options->format = WEIRI_FORMAT_CSV;
     }
     if (options->choice_count == 0)

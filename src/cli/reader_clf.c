@@ -94,8 +94,10 @@ static weiri_text take_word(weiri_text *rest)
 
 static bool number_or_dash(weiri_text word, uint64_t *number)
 {
+    size_t len = weiri_text_left(&word);
+
     *number = 0;
-    return (weiri_text_left(&word) == 1 && *word.at == '-') || weiri_text_whole(word.at, weiri_text_left(&word), number);
+    return (len == 1 && *word.at == '-') || weiri_text_whole(word.at, len, number);
 }
 
 static bool take_answer(weiri_text *rest, weiri_entry *entry, weiri_fault *fault)

@@ -39,7 +39,8 @@ static bool log_can_run(const weiri_options *options)
 }
 
 /* Fills one run a choice, and *own with the log's where it was not asked for. Returns whose refusals are listed. */
-static const weiri_run *run_all(const weiri_options *options, const weiri_records *records, weiri_run *runs, weiri_run *own)
+static const weiri_run *run_all(const weiri_options *options, const weiri_records *records, weiri_run *runs,
+                                weiri_run *own)
 {
     const weiri_choice *asked = log_asked_for(options);
     const weiri_run *log = NULL;

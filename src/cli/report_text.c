@@ -89,7 +89,8 @@ static void fill_row(row cells, const weiri_run *run)
 static void print_table(const weiri_report *report)
 {
     row *rows = weiri_resize(NULL, report->run_count + 1, sizeof *rows);
-    static const row head = {"algorithm", "accepted", "refused", "share", "keys refused", "memory, bytes", "decisions/s"};
+    static const row head = {"algorithm",    "accepted",      "refused",    "share",
+                             "keys refused", "memory, bytes", "decisions/s"};
     int width[COLUMNS] = {0};
 
     memcpy(rows[0], head, sizeof head);

@@ -72,7 +72,8 @@ static bool offset(weiri_text *text, bool loose, int64_t *seconds)
 /* Takes an English month's name, whatever the locale. */
 static bool month_name(weiri_text *text, unsigned *month)
 {
-    static const char names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    static const char names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
     for (*month = 1; *month <= 12; ++*month) {
         if (weiri_text_left(text) >= 3 && memcmp(text->at, names[*month - 1], 3) == 0) {
@@ -130,7 +131,8 @@ const char *weiri_time_clf(const char *text, size_t len, uint64_t *ns)
 
     if (!digits(&rest, 2, &c.day) || !weiri_text_take(&rest, '/') || !month_name(&rest, &c.month) ||
         !weiri_text_take(&rest, '/') || !digits(&rest, 4, &c.year) || !weiri_text_take(&rest, ':') ||
-        !clock_time(&rest, &c) || !weiri_text_take(&rest, ' ') || !offset(&rest, false, &c.offset) || rest.at < rest.end)
+        !clock_time(&rest, &c) || !weiri_text_take(&rest, ' ') || !offset(&rest, false, &c.offset) ||
+        rest.at < rest.end)
         return "no time like 08/Aug/2016:16:49:16 +0800";
     return from_civil(&c, ns);
 }
@@ -189,8 +191,9 @@ const char *weiri_time_show(char out[WEIRI_TIME_ROOM], uint64_t ns)
 {
     uint64_t seconds = ns / WEIR_SECOND, of_day = seconds % 86400;
     civil c = civil_of(seconds / 86400);
-    int written = snprintf(out, WEIRI_TIME_ROOM, "%04u-%02u-%02uT%02u:%02u:%02u", c.year % 10000, c.month % 100, c.day % 100,
-                           (unsigned)(of_day / 3600), (unsigned)(of_day / 60 % 60), (unsigned)(of_day % 60));
+    int written = snprintf(out, WEIRI_TIME_ROOM, "%04u-%02u-%02uT%02u:%02u:%02u", c.year % 10000, c.month % 100,
+                           c.day % 100, (unsigned)(of_day / 3600), (unsigned)(of_day / 60 % 60),
+                           (unsigned)(of_day % 60));
     char *end = out + written;
 
     if (ns % WEIR_SECOND > 0) {

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "limiter.h"
@@ -92,7 +93,7 @@ static void take_turn(weir *limiter, uint64_t now)
 static void *work(void *unused)
 {
     (void)unused;
-    pthread_setname_np(pthread_self(), "weir janitor"); /* for who looks at the process; failing changes nothing */
+    prctl(PR_SET_NAME, "weir janitor"); /* for who looks at the process; failing changes nothing */
     pthread_mutex_lock(&turn);
     while (!stopping) {
         uint64_t now = monotonic(), until;

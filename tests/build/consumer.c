@@ -1,4 +1,4 @@
-/* A program that knows weir from what was installed: the third of three calls is refused, for what is left of a second. */
+/* A program that knows weir from what was installed: the third call is refused, for what is left of a second. */
 #include <weir/weir.h>
 
 #include <string.h>

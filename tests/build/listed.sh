@@ -7,7 +7,8 @@ for file in $(find src bench examples tests -name '*.c'); do
   name=$(basename "$file" .c)
   folder=$(dirname "$file")
   # Entry points for tests are named a folder up; a program of tests/build is named in the script that compiles it.
-  grep -qE "'$name(\\.c)?'" "$folder/meson.build" || grep -q "'${file#src/}'" src/meson.build || grep -q "\\b$name\\.c\\b" "$folder"/*.sh 2>/dev/null || {
+  grep -qE "'$name(\\.c)?'" "$folder/meson.build" || grep -q "'${file#src/}'" src/meson.build ||
+    grep -q "\\b$name\\.c\\b" "$folder"/*.sh 2>/dev/null || {
     echo "$file is in no list"
     failed=1
   }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# loading.sh LIBRARY: how libweir.so is loaded: its name carries the ABI version, it stays when dlclose is called (a thread
-# may outlive that), its thread-local words need no call, and it brings liburcu and libc alone.
+# loading.sh LIBRARY: how libweir.so is loaded: its name carries the ABI version, it stays when dlclose is called (a
+# thread may outlive that), its thread-local words need no call, and it brings liburcu and libc alone.
 set -eu
 . "$(dirname "$0")/common.sh"
 need objdump nm

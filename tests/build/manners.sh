@@ -5,8 +5,8 @@ set -eu
 need nm
 scratch
 
-prints='(v|f|vf|d|vd)?printf|puts|fputs|putchar|putc|fputc|fwrite|write|writev|perror|psignal|(v?warnx?)|(v?errx?)|syslog'
-prints="$prints|stdout|stderr|(__)?(v|f|vf|d|vd)?printf_chk"
+prints='(v|f|vf|d|vd)?printf|puts|fputs|putchar|putc|fputc|fwrite|write|writev|perror|psignal|v?warnx?|v?errx?|syslog'
+prints="$prints|stdout|stderr|(v|f|vf|d|vd)?printf_chk"
 ends='abort|exit|_exit|_Exit|quick_exit|__assert_fail|__assert_perror_fail|raise|kill|pthread_kill|tgkill|longjmp'
 signals='signal|sigaction|sigaltstack|alarm|setitimer'
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# needs.sh ARCHIVE: every symbol that libweir.a leaves undefined is one of the C library, the compiler's run-time or liburcu.
+# needs.sh ARCHIVE: what libweir.a leaves undefined is in the C library, the compiler's run-time or liburcu.
 set -eu
 . "$(dirname "$0")/common.sh"
 need nm pkg-config
