@@ -73,7 +73,7 @@ static void print_machine(void)
     printf("kernel    %s %s, huge pages: %s\n", system.sysname, system.release, pages);
     printf("compiler  %s, %s (%s)\n", BENCH_COMPILER, BENCH_FLAGS, BENCH_BUILDTYPE);
     if (getloadavg(&load, 1) == 1)
-        printf("load      %.2f%s\n", load, load > 0.5 ? ": the machine is busy, figures will be worse than they are" : "");
+        printf("load      %.2f%s\n", load, load > 0.5 ? ": the machine is busy, and the figures are worse for it" : "");
 }
 
 /* --- memory --- */

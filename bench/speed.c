@@ -1,13 +1,16 @@
+#define _GNU_SOURCE 1 /* threads' processors */
 #include "speed.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "subject.h"
 
 enum {
     ROUND_CALLS = 100000,
-    HOT_CALLS = 100000, /* of each thread */
+    HOT_CALLS = 500000, /* of each thread */
     LOG_LIMIT = 16,
     LOG_LIVE = 4, /* records a key in steady traffic: far enough from the limit that hardly a call is refused */
     LOG_STEP = 100
@@ -128,15 +131,33 @@ int bench_measure_speed(const bench_speed_parameters *parameters, bench_speed *r
 
 typedef struct striker {
     pthread_t thread;
+    unsigned number;
     pthread_barrier_t *barrier;
     const bench_subject *subject;
     bench_work work;
     double begin, end;
 } striker;
 
+/* To the `number`th processor that this process may use: threads that just woke would share one for a while. */
+static void settle(unsigned number)
+{
+    cpu_set_t allowed, own;
+    if (sched_getaffinity(getpid(), sizeof allowed, &allowed) != 0)
+        return;
+    CPU_ZERO(&own);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &allowed) || number-- > 0)
+            continue;
+        CPU_SET(cpu, &own);
+        pthread_setaffinity_np(pthread_self(), sizeof own, &own); /* where it fails, the scheduler chooses */
+        return;
+    }
+}
+
 static void *strike(void *argument)
 {
     striker *hammer = argument;
+    settle(hammer->number);
     bench_work one = hammer->work;
     one.calls = 1; /* what a thread pays once, it pays before */
     hammer->subject->round(hammer->subject->state, &one);
@@ -154,7 +175,7 @@ static double strike_together(const bench_subject *subject, const bench_work *wo
     pthread_barrier_t barrier;
     pthread_barrier_init(&barrier, NULL, threads);
     for (unsigned i = 0; i < threads; i++) {
-        hammers[i] = (striker){.barrier = &barrier, .subject = subject, .work = *work};
+        hammers[i] = (striker){.number = i, .barrier = &barrier, .subject = subject, .work = *work};
         if (pthread_create(&hammers[i].thread, NULL, strike, &hammers[i]) != 0)
             _Exit(1);
     }

@@ -11,12 +11,14 @@
 
 #include "replay.h"
 
+static char program_called[] = "weir", replay_called[] = "weir replay"; /* in messages, wherever it lies */
+
 static const struct verb {
     const char *name;
-    char *called; /* in messages */
+    char *called;
     int (*run)(int argc, char **argv);
 } verbs[] = {
-    {"replay", "weir replay", weiri_replay},
+    {"replay", replay_called, weiri_replay},
 };
 
 static const char doc[] =
@@ -87,6 +89,8 @@ int main(int argc, char **argv)
     atexit(close_output);
     argp_err_exit_status = 2;
     argp_program_version_hook = print_version;
+    if (argc > 0)
+        argv[0] = program_called;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &called) != 0 || !called.verb)
         return 2;
     argv[called.index] = called.verb->called;

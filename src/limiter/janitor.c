@@ -232,7 +232,6 @@ static void before_fork(void)
 static void after_fork_in_parent(void)
 {
     pthread_mutex_unlock(&turn);
-    pthread_mutex_unlock(&life);
 }
 
 static void after_fork_in_child(void)
@@ -242,7 +241,12 @@ static void after_fork_in_child(void)
     if (prepared)
         prepare_conditions(); /* their waiters are gone */
     pthread_mutex_unlock(&turn);
+}
+
+static void after_gate(void)
+{
     pthread_mutex_unlock(&life);
 }
 
-const weiri_gate_handlers weiri_janitor_fork_handlers = {before_gate, before_fork, after_fork_in_parent, after_fork_in_child};
+const weiri_gate_handlers weiri_janitor_fork_handlers = {before_gate, before_fork, after_fork_in_parent, after_fork_in_child,
+                                                           after_gate};

@@ -79,6 +79,7 @@ static void after_fork_in_parent(void)
     weiri_rcu_after_fork_in_parent();
     handlers()->parent();
     set_gate(WEIRI_GATE_OPEN);
+    handlers()->after();
 }
 
 static void after_fork_in_child(void)
@@ -87,6 +88,7 @@ static void after_fork_in_child(void)
     holders.word = 0; /* nobody else is here */
     handlers()->child();
     set_gate(WEIRI_GATE_OPEN);
+    handlers()->after();
 }
 
 static int install_result;

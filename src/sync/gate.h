@@ -9,12 +9,13 @@
  *   (b) between weiri_gate_hold() and weiri_gate_release(): everything longer, such as waiting for a grace period.
  *
  * The gate is OPEN, CLOSING or CLOSED. The handler before a fork
- *   0. takes the janitor's lock for starting and stopping,
+ *   0. takes the janitor's lock for starting and stopping: two forks at once come one after the other,
  *   1. stores CLOSING,
  *   2. waits for a grace period: every section that saw OPEN is over, its locks are free (RCU: a section that did not
  *      see the store began before the wait),
  *   3. stores CLOSED, sequentially consistent, and waits until nobody holds,
  *   4. takes the janitor's other lock, then liburcu's own.
+ * Afterwards they are given back in the opposite order: the gate is open again before the next fork can close it.
  * A holder adds itself, then looks at the gate, both sequentially consistent (with 3: either the handler sees it or it
  * sees the handler); it goes on where the gate is OPEN, and backs out where it is CLOSED.
  *
@@ -50,8 +51,9 @@ void weiri_gate_release(void);
 typedef struct weiri_gate_handlers {
     void (*before)(void);  /* while the gate is open */
     void (*prepare)(void); /* when it is closed and nobody holds */
-    void (*parent)(void);
+    void (*parent)(void);  /* while it is still closed */
     void (*child)(void);
+    void (*after)(void);   /* in both, when it is open again: undoes `before` */
 } weiri_gate_handlers;
 
 /* Installs the fork handlers, once a process. 0 or -ENOMEM. */

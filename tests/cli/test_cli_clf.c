@@ -75,7 +75,7 @@ static void refuses(const char *line, const char *reason, const char *text)
 Test(cli_clf, a_line_that_is_cut_or_wrong_is_told_in_words)
 {
     refuses("", "no log line: no client at its beginning", "");
-    refuses(" - - " TIME " \"GET /\" 200 5", "no log line: no client at its beginning", " - - " TIME " \"GET /\" 200 5");
+    refuses(" - - " TIME " \"GET /\" 2 5", "no log line: no client at its beginning", " - - " TIME " \"GET /\" 2 5");
     refuses("word", "no log line: no client at its beginning", "word");
     refuses("a ", "no log line: no words between client and time", "");
     refuses("a - ", "no time in brackets", "");
