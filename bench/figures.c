@@ -73,7 +73,8 @@ static void print_machine(void)
     printf("kernel    %s %s, huge pages: %s\n", system.sysname, system.release, pages);
     printf("compiler  %s, %s (%s)\n", BENCH_COMPILER, BENCH_FLAGS, BENCH_BUILDTYPE);
     if (getloadavg(&load, 1) == 1)
-        printf("load      %.2f%s\n", load, load > 0.5 ? ": the machine is busy, and the figures are worse for it" : "");
+        printf("load      %.2f%s\n", load,
+               load > 0.5 ? ": the machine is busy, and the figures are worse for it" : "");
 }
 
 /* --- memory --- */
@@ -121,8 +122,8 @@ static void print_memory(void)
     print_rings();
     printf("  A counter's figures are means over %d sizes from %d keys to twice as many (least-most).\n", BENCH_SIZES,
            OCTAVE_KEYS);
-    printf("  A log's are beyond 192 bytes a key: %d keys, each at its limit of %d calls, at random phases.\n", RING_KEYS,
-           RING_LIMIT);
+    printf("  A log's are beyond 192 bytes a key: %d keys, each at its limit of %d calls, at random phases.\n",
+           RING_KEYS, RING_LIMIT);
 }
 
 static void print_full_row(const char *name, weir_rule rule)
@@ -202,8 +203,8 @@ static void print_speeds(void)
     print_speed(WEIR_COUNTER, 36);
     print_speed(WEIR_LOG, 8);
     print_speed(WEIR_LOG, 36);
-    printf("  mutex: 64 shards, each a mutex and a hash table (uthash), with the same hash of the key. Rounds of the two\n"
-           "  alternate. Processor time of the thread.\n");
+    printf("  mutex: 64 shards, each a mutex and a hash table (uthash), with the same hash of the key. Rounds of\n"
+           "  the two alternate. Processor time of the thread.\n");
 }
 
 static void print_hot_side(const char *side, uint32_t algorithm, bool refused, bench_summary one, bench_summary two)
@@ -232,7 +233,7 @@ static void print_hot(uint32_t algorithm)
 
 static void print_hots(void)
 {
-    printf("\nOne key, hammered: ns of wall time a call, all threads together; gain: throughput of two threads by one's\n");
+    printf("\nOne key, hammered: ns of wall time a call, all threads together; gain: throughput by that of one\n");
     printf("         call      side              one thread              two threads       gain\n");
     print_hot(WEIR_COUNTER);
     print_hot(WEIR_LOG);

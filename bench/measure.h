@@ -33,8 +33,8 @@ typedef double (*bench_round)(void *argument, unsigned contender, unsigned round
 
 /*
  * Round by round, one contender after the other (A B A B ...), so that what changes on the machine meets all of them;
- * the first round warms up and is thrown away. Ends after `seconds`, but not before BENCH_ROUNDS_MIN rounds. Returns the
- * number of rounds, the first included.
+ * the first round warms up and is thrown away. Ends after `seconds`, but not before BENCH_ROUNDS_MIN rounds.
+ * Returns the number of rounds, the first included.
  */
 unsigned bench_interleave(bench_round round, void *argument, unsigned contenders, double seconds,
                           bench_summary *summaries);

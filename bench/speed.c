@@ -43,8 +43,8 @@ static void close_sides(contest *race)
 }
 
 /*
- * A limit that accepted calls do not reach. A counter's calls all fall in one of its windows; a log's are spread so that
- * each call lets go of about one record and adds one.
+ * A limit that accepted calls do not reach. A counter's calls all fall in one of its windows; a log's are spread so
+ * that each call lets go of about one record and adds one.
  */
 static weir_rule rule_for(uint32_t algorithm, uint64_t keys)
 {

@@ -109,7 +109,7 @@ static int call(weir *limiter, const weir_request *request, uint64_t now, bool p
 {
     weiri_ask ask;
     weir_identity own;
-    if (weiri_resolve_now(limiter, &now) != 0 || ask_for(&ask, limiter, request, now, &own) != 0)
+    if (!weiri_resolve_now(limiter, &now) || ask_for(&ask, limiter, request, now, &own) != 0)
         return -EINVAL;
     ask.peek = peek;
     return run(&ask, request->plan, attempt_of(limiter), decision);
@@ -185,7 +185,7 @@ int64_t weir_take_batch(weir *limiter, const weir_request *requests, size_t coun
                         weir_decision *decisions)
 {
     int64_t accepted = 0;
-    if (weiri_resolve_now(limiter, &now) != 0)
+    if (!weiri_resolve_now(limiter, &now))
         return -EINVAL;
     for (size_t at = 0; at < count;) {
         size_t before = at;

@@ -109,7 +109,7 @@ static int show_page(const weir *limiter, const struct page *page, int (*visit)(
 
 int weir_each(weir *limiter, uint64_t now, int (*visit)(void *argument, const weir_key *key), void *argument)
 {
-    if (weiri_resolve_now(limiter, &now) != 0)
+    if (!weiri_resolve_now(limiter, &now))
         return -EINVAL;
     struct page page;
     page.identity = page.own;

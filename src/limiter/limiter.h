@@ -73,7 +73,13 @@ enum { WEIRI_CLOSED_GATE = -1000 }; /* leave the read section, wait for the gate
 
 /* --- open.c --- */
 bool weiri_read_clock(const weir *limiter, uint64_t *now); /* false: none, or out of range */
-int weiri_resolve_now(const weir *limiter, uint64_t *now); /* WEIR_NOW -> a time; 0 or -EINVAL */
+
+/* WEIR_NOW -> a time; false: out of range, or no clock. */
+static inline bool weiri_resolve_now(const weir *limiter, uint64_t *now)
+{
+    return *now == WEIR_NOW ? weiri_read_clock(limiter, now) : *now <= WEIR_TIME_MAX;
+}
+
 
 /* What has expired at this time may be dropped: min(now, clock) - max_lateness, never of a caller's future. */
 uint64_t weiri_drop_time(const weir *limiter, uint64_t now);

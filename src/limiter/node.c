@@ -304,6 +304,8 @@ static int call_node(weiri_ask *ask, weiri_segment **segment, const weiri_spot *
 {
     weiri_node *node = weiri_node_of(spot->state);
     uint64_t floor = spot->floor > spot->state.word[1] ? spot->floor : spot->state.word[1];
+    __builtin_prefetch(&node->lock); /* its lines together, not one miss after the other */
+    __builtin_prefetch(node->states);
     if (weiri_refusal_covers(node, ask, floor, decision))
         return 0;
     if (!ask->holding && !weiri_gate_is_open())

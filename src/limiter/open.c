@@ -388,13 +388,6 @@ bool weiri_read_clock(const weir *limiter, uint64_t *now)
     return *now <= WEIR_TIME_MAX;
 }
 
-int weiri_resolve_now(const weir *limiter, uint64_t *now)
-{
-    if (*now == WEIR_NOW)
-        return weiri_read_clock(limiter, now) ? 0 : -EINVAL;
-    return *now <= WEIR_TIME_MAX ? 0 : -EINVAL;
-}
-
 uint64_t weir_now(const weir *limiter)
 {
     uint64_t now;

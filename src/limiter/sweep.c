@@ -165,7 +165,7 @@ int weiri_sweep_some(weir *limiter, uint64_t *hash, uint64_t time, uint64_t max_
 int weir_sweep(weir *limiter, uint64_t now, uint64_t max_keys)
 {
     uint64_t hash = 0;
-    if (weiri_resolve_now(limiter, &now) != 0)
+    if (!weiri_resolve_now(limiter, &now))
         return -EINVAL;
     uint64_t time = weiri_drop_time(limiter, now);
     if (max_keys == 0)

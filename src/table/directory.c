@@ -49,7 +49,7 @@ static void destroy_root(weiri_memory *memory, weiri_retired *retired)
 
 static weiri_page *page_new(weiri_memory *memory, uint8_t bits)
 {
-    weiri_page *page = weiri_allocate(memory, 64, sizeof *page + (sizeof(weiri_apointer) << bits));
+    weiri_page *page = weiri_allocate(memory, 16, sizeof *page + (sizeof(weiri_apointer) << bits));
     if (page)
         *page = (weiri_page){.retired.destroy = destroy_page, .bits = bits};
     return page;
@@ -57,7 +57,7 @@ static weiri_page *page_new(weiri_memory *memory, uint8_t bits)
 
 static weiri_root *root_new(weiri_memory *memory, uint8_t bits)
 {
-    weiri_root *root = weiri_allocate(memory, 64, sizeof *root + (sizeof(weiri_apointer) << bits));
+    weiri_root *root = weiri_allocate(memory, 16, sizeof *root + (sizeof(weiri_apointer) << bits));
     if (root)
         *root = (weiri_root){.retired.destroy = destroy_root, .bits = bits};
     return root;

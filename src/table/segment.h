@@ -53,8 +53,9 @@ typedef struct weiri_segment {
     uint64_t floor;         /* no decision here runs earlier, ns */
     uint32_t capacity;
     uint8_t depth;          /* number of those bits */
+    uint8_t lead;           /* bytes of its memory before it */
     weiri_a32 done;         /* 1: everything live is in the successors */
-    _Alignas(64) weiri_cell cell[];
+    weiri_cell cell[];
 } weiri_segment;
 
 _Static_assert(sizeof(weiri_cell) == 32, "two cells a line");
@@ -71,9 +72,17 @@ static inline weiri_pair weiri_thawed(weiri_pair state)
     return state;
 }
 
+/*
+ * The memory a segment takes. One with cells begins on a line, so that a line holds two whole cells; it is placed so in
+ * memory of the alignment that every allocator gives without loss: the C library's aligned allocation leaves holes that
+ * its like does not fit in again, and a growing table took a third more.
+ */
+enum { WEIRI_LINE = 64, WEIRI_SEGMENT_ALIGNMENT = 16 };
+
 static inline size_t weiri_segment_size(uint32_t capacity)
 {
-    return sizeof(weiri_segment) + (size_t)capacity * sizeof(weiri_cell);
+    size_t placing = capacity == 0 ? 0 : WEIRI_LINE - WEIRI_SEGMENT_ALIGNMENT;
+    return placing + sizeof(weiri_segment) + (size_t)capacity * sizeof(weiri_cell);
 }
 
 static inline weiri_migration *weiri_forward(const weiri_segment *segment)
@@ -98,6 +107,16 @@ static inline uint32_t weiri_probes(uint32_t capacity)
 static inline uint32_t weiri_first_cell(const weiri_segment *segment, uint64_t hash)
 {
     return (uint32_t)(hash >> 8) & (segment->capacity - 1);
+}
+
+/*
+ * Fetches the line where a look in a segment of the usual capacity begins, while its header is on the way: else the two
+ * misses would come one after the other. A smaller segment ends before it, which does no harm.
+ */
+static inline void weiri_segment_prefetch(const weiri_segment *segment, uint64_t hash)
+{
+    uintptr_t cells = (uintptr_t)segment + sizeof *segment;
+    __builtin_prefetch((const void *)(cells + ((hash >> 8) & (WEIRI_CAPACITY_MAX - 1)) * sizeof(weiri_cell)));
 }
 
 enum weiri_found {

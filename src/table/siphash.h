@@ -47,7 +47,7 @@ static inline weiri_sip weiri_sip_start(weiri_hash_key key)
                        key.word[0] ^ UINT64_C(0x6c7967656e657261), key.word[1] ^ UINT64_C(0x7465646279746573)};
 }
 
-static inline weiri_sip weiri_sip_block(weiri_sip s, uint64_t block, unsigned c)
+static inline __attribute__((always_inline)) weiri_sip weiri_sip_block(weiri_sip s, uint64_t block, unsigned c)
 {
     s.v3 ^= block;
     for (unsigned i = 0; i < c; i++)
@@ -56,7 +56,7 @@ static inline weiri_sip weiri_sip_block(weiri_sip s, uint64_t block, unsigned c)
     return s;
 }
 
-static inline weiri_hash weiri_sip_finish(weiri_sip s, unsigned d)
+static inline __attribute__((always_inline)) weiri_hash weiri_sip_finish(weiri_sip s, unsigned d)
 {
     weiri_hash hash;
     s.v2 ^= 0xee;
@@ -71,7 +71,7 @@ static inline weiri_hash weiri_sip_finish(weiri_sip s, unsigned d)
 }
 
 /* The first output word of SipHash-1-3-128 of `length` <= 15 bytes, given as two little-endian words. */
-static inline uint64_t weiri_siphash_short(weiri_hash_key key, uint64_t low, uint64_t high, size_t length)
+static inline __attribute__((always_inline)) uint64_t weiri_siphash_short(weiri_hash_key key, uint64_t low, uint64_t high, size_t length)
 {
     weiri_sip s = weiri_sip_start(key);
     uint64_t last = low;

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Sourced by the scripts of this folder, which get: PROGRAM SOURCE SANITIZERS.
-program=$1 source=$2 sanitizers=$3
+program=$(realpath "$1") source=$(realpath "$2") sanitizers=$3
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"

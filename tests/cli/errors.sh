@@ -130,8 +130,10 @@ if [ "$sanitizers" = none ]; then
     (ulimit -v "$memory" && exec "$program" replay --json --limit 5/60s "$@") >out 2>err || status=$?
     is "no memory for $what" "$status $(cat err)" '1 weir replay: out of memory'
   }
-  head -c 100000000 /dev/zero | lacks 'a line' 60000 -
-  awk 'BEGIN { print "time"; for (i = 0; i < 3000000; i++) print i }' | lacks 'the records' 60000 -
+  truncate -s 100000000 line.log
+  lacks 'a line' 60000 line.log
+  awk 'BEGIN { print "time"; for (i = 0; i < 3000000; i++) print i }' >records.csv
+  lacks 'the records' 60000 records.csv
   lacks 'the limiter' 200000 --algorithm buckets:100000000 --limit 5/60s good.csv
 else
   echo 'note: a sanitizer needs all addresses, so lack of memory was not tried'

@@ -100,6 +100,15 @@ replay --limit 3/2ns --algorithm log exact.csv
 is 'shown with all its digits' "$(sed -n 2p out)" \
   'from 2023-11-14T22:13:20.123456789Z to 2023-11-14T22:13:20.12345679Z'
 
+# --- however late a call is, it is decided at its own time: nothing that came before has been forgotten ---
+awk 'BEGIN {
+  print "time,key"
+  for (i = 0; i < 5000; i++) print 1000 + i * 10 ",k" i
+  for (i = 0; i < 5000; i++) { print "1,n" i; print "3,n" i }
+}' >late.csv
+replay --json --limit 1/1s late.csv
+is 'late calls of new keys' "$(counts '.algorithms[] | [.accepted, .refused]')" '[15000,0] [15000,0] [15000,0]'
+
 # --- keys that a terminal or JSON cannot take ---
 printf 'time,key\n1,"\033[31mred\\"\n1,"\033[31mred\\"\n1,\377\000\n1,\377\000\n1,z\303\266e\n1,z\303\266e\n1,\n1,\n' >keys.csv
 replay --limit 1/60s --algorithm log keys.csv

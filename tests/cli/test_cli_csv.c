@@ -105,7 +105,8 @@ Test(cli_csv, a_cost_may_be_a_sum)
 
 Test(cli_csv, a_cost_is_a_whole_number)
 {
-    static const char *const bad[] = {"-1", "-0.5", "1e30", "1.0", "+1", "", "0x1", "18446744073709551616", "1 2", NULL};
+    static const char *const bad[] = {"-1", "-0.5", "1e30", "1.0", "+1", "", "0x1", "18446744073709551616", "1 2",
+                                      NULL};
 
     for (const char *const *cost = bad; *cost; cost++) {
         char text[100], wanted[200];
@@ -169,7 +170,7 @@ Test(cli_csv, it_does_not_matter_where_the_pieces_end)
 Test(cli_csv, a_header_is_recognised_by_its_times)
 {
     static const char *const yes[] = {"time\n", "a,b,TimeStamp\r\n", "\"ts\",x", "ts,a\r1,2\r", NULL};
-    static const char *const no[] = {"", "\n", "timer,x\n", "a,b\n", "\"ts", "10.0.0.1 - - [x] \"GET /\" 200 5\n", NULL};
+    static const char *const no[] = {"", "\n", "timer,x\n", "a,b\n", "\"ts", "10.0.0.1 - - [x] \"GET /\" 2 5\n", NULL};
 
     for (const char *const *line = yes; *line; line++)
         cr_assert(weiri_csv_recognises(*line, strlen(*line)), "%s", *line);

@@ -1,0 +1,111 @@
+/*
+ * The spinlock of one key.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "../support/random.h"
+#include "sync/spinlock.h"
+
+enum { THREADS = 4 };
+
+Test(spinlock, is_had_by_one_at_a_time)
+{
+    weiri_spinlock lock = {{0}};
+
+    cr_assert(weiri_spinlock_try(&lock));
+    cr_assert(!weiri_spinlock_try(&lock));
+    cr_assert(!weiri_spinlock_try(&lock));
+    weiri_spinlock_unlock(&lock);
+    weiri_spinlock_lock(&lock);
+    cr_assert(!weiri_spinlock_try(&lock));
+    weiri_spinlock_unlock(&lock);
+    weiri_spinlock_wait(&lock);
+    cr_assert(!weiri_spinlock_try(&lock));
+    weiri_spinlock_unlock(&lock);
+    cr_assert(weiri_spinlock_try(&lock));
+}
+
+struct account {
+    weiri_spinlock lock;
+    volatile uint64_t balance; /* plain: two increments at once lose one */
+    volatile uint64_t twin;
+    uint64_t rounds;
+    bool by_try;
+};
+
+static void *pay_in(void *argument)
+{
+    struct account *account = argument;
+
+    for (uint64_t i = 0; i < account->rounds; i++) {
+        if (account->by_try)
+            for (unsigned attempt = 0; !weiri_spinlock_try(&account->lock); attempt++)
+                weiri_backoff(attempt);
+        else
+            weiri_spinlock_lock(&account->lock);
+        uint64_t balance = account->balance;
+        if (account->twin != balance)
+            return "somebody was in between";
+        account->balance = balance + 1;
+        account->twin = balance + 1;
+        weiri_spinlock_unlock(&account->lock);
+    }
+    return NULL;
+}
+
+Test(spinlock, keeps_four_threads_apart_over_a_plain_counter)
+{
+    for (unsigned by_try = 0; by_try < 2; by_try++) {
+        struct account account = {.rounds = random_scaled(100000), .by_try = by_try == 1};
+        pthread_t thread[THREADS];
+        void *wrong;
+
+        for (unsigned i = 0; i < THREADS; i++)
+            cr_assert_eq(pthread_create(&thread[i], NULL, pay_in, &account), 0);
+        for (unsigned i = 0; i < THREADS; i++) {
+            pthread_join(thread[i], &wrong);
+            cr_assert_null(wrong);
+        }
+        cr_assert_eq(account.balance, THREADS * account.rounds);
+        cr_assert(weiri_spinlock_try(&account.lock));
+    }
+}
+
+/* The holder lets go only when the waiter is at it. */
+struct handing {
+    weiri_spinlock lock;
+    weiri_a32 waiting;
+    uint64_t written;
+};
+
+static void *wait_for_it(void *argument)
+{
+    struct handing *handing = argument;
+
+    if (weiri_spinlock_try(&handing->lock))
+        return "it was not held";
+    weiri_store_release_32(&handing->waiting, 1);
+    weiri_spinlock_lock(&handing->lock);
+    return handing->written == 42 ? NULL : "what was written under the lock is not seen";
+}
+
+Test(spinlock, a_waiter_gets_it_and_sees_what_was_written_under_it)
+{
+    struct handing handing = {.written = 0};
+    pthread_t thread;
+    void *wrong;
+
+    weiri_spinlock_lock(&handing.lock);
+    cr_assert_eq(pthread_create(&thread, NULL, wait_for_it, &handing), 0);
+    while (weiri_load_acquire_32(&handing.waiting) == 0)
+        sched_yield();
+    handing.written = 42;
+    weiri_spinlock_unlock(&handing.lock);
+    pthread_join(thread, &wrong);
+    cr_assert_null(wrong);
+    cr_assert(!weiri_spinlock_try(&handing.lock));
+}
