@@ -1,0 +1,220 @@
+/*
+ * The janitor: one thread for the process, from the first limiter that wants it to the last, with all signals blocked.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../support/allocator.h"
+#include "limiter/limiter.h"
+
+static const weir_rule rule = {.limit = 5, .window_ns = 10, .algorithm = WEIR_LOG, .meter = WEIR_PER_COST};
+
+/* Threads of this process; *other: one that is not the first. */
+static unsigned threads(pid_t *other)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    unsigned count = 0;
+
+    cr_assert_not_null(tasks);
+    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
+        count += id > 0;
+        if (other && id > 0 && id != getpid())
+            *other = id;
+    }
+    closedir(tasks);
+    return count;
+}
+
+/* A thread that was joined may stand in /proc for a moment still: the test ends when it is gone. */
+static void threads_become(unsigned wanted)
+{
+    while (threads(NULL) != wanted)
+        sched_yield();
+}
+
+static uint64_t any_clock(void *unused)
+{
+    (void)unused;
+    return 1000;
+}
+
+static weir *open_with(uint32_t clock, uint32_t janitor)
+{
+    weir_options options = weir_options_default();
+    weir *limiter;
+
+    options.clock = clock;
+    options.janitor = janitor;
+    options.clock_read = clock == WEIR_CLOCK_CUSTOM ? any_clock : NULL;
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &options), 0);
+    return limiter;
+}
+
+Test(janitor, starts_with_the_first_limiter_and_ends_with_the_last)
+{
+    const unsigned before = threads(NULL);
+    weir *limiter[4];
+
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 4; i++) {
+            limiter[i] = open_with(WEIR_CLOCK_MONOTONIC + i % 3, 1);
+            cr_assert_eq(threads(NULL), before + 1);
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            cr_assert_eq(threads(NULL), before + 1);
+            cr_assert_eq(weir_close(limiter[(i + round) % 4]), 0);
+        }
+        threads_become(before);
+    }
+}
+
+Test(janitor, is_not_started_for_manual_or_custom_clocks_nor_where_it_is_off)
+{
+    const unsigned before = threads(NULL);
+    weir *limiter[] = {open_with(WEIR_CLOCK_MANUAL, 1),    open_with(WEIR_CLOCK_CUSTOM, 1),
+                       open_with(WEIR_CLOCK_MANUAL, 0),    open_with(WEIR_CLOCK_CUSTOM, 0),
+                       open_with(WEIR_CLOCK_MONOTONIC, 0), open_with(WEIR_CLOCK_REALTIME, 0),
+                       open_with(WEIR_CLOCK_BOOTTIME, 0)};
+
+    cr_assert_eq(threads(NULL), before);
+    for (size_t i = 0; i < sizeof limiter / sizeof *limiter; i++) {
+        cr_assert(!limiter[i]->tended);
+        cr_assert_eq(weir_close(limiter[i]), 0);
+    }
+    cr_assert_eq(threads(NULL), before);
+}
+
+Test(janitor, does_not_outlive_its_last_limiter_though_others_are_open)
+{
+    const unsigned before = threads(NULL);
+    weir *manual = open_with(WEIR_CLOCK_MANUAL, 1), *named = open_with(WEIR_CLOCK_MONOTONIC, 1);
+
+    cr_assert_eq(threads(NULL), before + 1);
+    cr_assert_eq(weir_close(named), 0);
+    threads_become(before);
+    cr_assert_eq(weir_close(manual), 0);
+}
+
+Test(janitor, blocks_all_signals_and_leaves_the_callers_alone)
+{
+    sigset_t mine, now;
+    pid_t janitor = 0;
+    char path[64], line[256];
+    uint64_t blocked = 0;
+
+    sigemptyset(&mine);
+    sigaddset(&mine, SIGUSR2);
+    pthread_sigmask(SIG_SETMASK, &mine, NULL);
+    weir *limiter = open_with(WEIR_CLOCK_MONOTONIC, 1);
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    for (int signal = 1; signal < 32; signal++)
+        cr_assert_eq(sigismember(&now, signal), signal == SIGUSR2);
+    threads(&janitor);
+    cr_assert_neq(janitor, 0);
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)janitor);
+    FILE *status = fopen(path, "r");
+    cr_assert_not_null(status);
+    while (fgets(line, sizeof line, status))
+        if (strncmp(line, "SigBlk:", 7) == 0)
+            blocked = strtoull(line + 7, NULL, 16);
+    fclose(status);
+    for (int signal = 1; signal < 32; signal++)
+        if (signal != SIGKILL && signal != SIGSTOP)
+            cr_assert(blocked >> (signal - 1) & 1, "signal %d", signal);
+    cr_assert_eq(weir_close(limiter), 0);
+}
+
+Test(janitor, cannot_be_had_inside_a_read_section)
+{
+    const unsigned before = threads(NULL);
+    test_allocator counting = {0};
+    weir_options options = weir_options_default();
+    weir *limiter;
+
+    options.allocator = test_allocator_for(&counting);
+    weiri_rcu_enter();
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &options), -EDEADLK);
+    cr_assert_null(limiter);
+    options.janitor = 0;
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &options), 0);
+    cr_assert_eq(weir_close(limiter), -EDEADLK);
+    weiri_rcu_leave();
+    cr_assert_eq(threads(NULL), before);
+    cr_assert_eq(weir_close(limiter), 0);
+    cr_assert_eq(counting.blocks, 0);
+    cr_assert_eq(counting.faults, 0);
+}
+
+/* Its memory is back where it was before the first key came: the janitor has swept and freed. */
+Test(janitor, sweeps_and_frees_without_being_asked)
+{
+    weir_options options = weir_options_default();
+    weir *limiter;
+
+    options.max_lateness_ns = 0;
+    options.sweep_interval_ns = 1;
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &options), 0);
+    for (uint64_t i = 0; i < 100; i++)
+        cr_assert_eq(weir_allow(limiter, &i, sizeof i), 1);
+    weir_statistics statistics = {.struct_size = sizeof statistics};
+    do {
+        sched_yield();
+        cr_assert_eq(weir_stats(limiter, &statistics), 0);
+    } while (statistics.swept != 100 || statistics.keys != 0 || statistics.retired_bytes != 0);
+    cr_assert_eq(weir_close(limiter), 0);
+}
+
+/* A turn long before the next sweep: what is retired goes, and nothing is swept. */
+Test(janitor, comes_at_once_where_it_is_woken)
+{
+    weir_options options = weir_options_default();
+    weir *limiter;
+
+    options.max_lateness_ns = 0;
+    options.sweep_interval_ns = 1000 * WEIR_HOUR;
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &options), 0);
+    cr_assert(weir_allow(limiter, "key", 3));
+    for (unsigned i = 0; i < 3; i++) {
+        cr_assert_eq(weir_set_limits(limiter, 0, &(uint64_t){5}, 1), 0);
+        cr_assert_gt(weiri_load_relaxed_64(&limiter->memory.retired_bytes), 0);
+        cr_assert(weiri_janitor_wake(limiter));
+        while (weiri_load_relaxed_64(&limiter->memory.retired_bytes) != 0)
+            sched_yield();
+    }
+    weir_statistics statistics = {.struct_size = sizeof statistics};
+    cr_assert_eq(weir_stats(limiter, &statistics), 0);
+    cr_assert_eq(statistics.keys, 1);
+    cr_assert_eq(statistics.swept, 0);
+    cr_assert_eq(weir_close(limiter), 0);
+}
+
+/* Crowded memory alone wakes it, without a word from the test. */
+Test(janitor, is_woken_by_crowded_memory)
+{
+    weir_options options = weir_options_default();
+    weir *limiter;
+
+    options.sweep_interval_ns = 1000 * WEIR_HOUR;
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &options), 0);
+    uint64_t most = 0, each = sizeof(weiri_limits);
+    for (uint64_t i = 0; i < (UINT64_C(1) << 20) / each + 2; i++) {
+        cr_assert_eq(weir_set_limits(limiter, 0, &(uint64_t){5}, 1), 0);
+        uint64_t retired = weiri_load_relaxed_64(&limiter->memory.retired_bytes);
+        most = retired > most ? retired : most;
+    }
+    while (weiri_load_relaxed_64(&limiter->memory.retired_bytes) != 0)
+        sched_yield();
+    cr_assert_gt(most, UINT64_C(1) << 20 >> 1); /* nobody came before it was crowded */
+    cr_assert_eq(weir_close(limiter), 0);
+}

@@ -1,0 +1,369 @@
+/*
+ * Sweeping, looked into: which segments and nodes a sweep touches, and what it leaves in their place.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "limiter_bench.h"
+
+enum { KEYS = 400, WINDOW = 10 };
+
+static const weir_rule rules[] = {
+    {.limit = 5, .window_ns = WINDOW, .algorithm = WEIR_LOG, .meter = WEIR_PER_COST},
+    {.limit = 5, .window_ns = WINDOW, .algorithm = WEIR_BUCKETS, .meter = WEIR_PER_COST, .buckets = 5},
+    {.limit = 5, .window_ns = WINDOW, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_COST},
+};
+
+/* A charge at an even time counts for so long: the trailing bucket, two wide, counts while any part of it is inside. */
+static const uint64_t counts_for[] = {WINDOW, WINDOW + 1};
+
+enum { RULES = sizeof rules / sizeof *rules, NODES = 2 };
+
+static weir_identity number(const weir *limiter, uint64_t i)
+{
+    weir_identity identity;
+    cr_assert_eq(weir_identify(limiter, &i, sizeof i, &identity), 0);
+    return identity;
+}
+
+static void fill(weir *limiter, uint64_t now)
+{
+    for (uint64_t i = 0; i < KEYS; i++) {
+        weir_identity key = number(limiter, i);
+        cr_assert_eq(take(limiter, &key, 5, now), 1);
+    }
+}
+
+Test(sweep, in_bounded_steps_comes_to_each_segment_once_a_round)
+{
+    for (size_t which = 0; which < RULES; which++) {
+        struct bench bench;
+        weir *limiter = bench_open(&bench, &rules[which], 1, 0);
+        fill(limiter, 0);
+
+        for (unsigned round = 0; round < 3; round++) {
+            uint64_t hash = 0, segments = 0;
+            do { /* nothing has expired: the segments stay as they are */
+                weiri_segment *segment = weiri_table_settled(&limiter->table, hash);
+                hash = weiri_segment_end(segment);
+                cr_assert_eq(weir_sweep(limiter, 5, 1), hash == 0);
+                cr_assert_eq(weiri_load_acquire_64(&limiter->sweep_at), hash);
+                segments++;
+            } while (hash != 0);
+            cr_assert_eq(segments, weiri_load_relaxed_64(&limiter->table.directory.segments));
+            cr_assert_eq(stats_of(limiter).keys, KEYS);
+        }
+        cr_assert_eq(weir_sweep(limiter, 5, 1), 0);
+        uint64_t at = weiri_load_acquire_64(&limiter->sweep_at);
+        cr_assert_eq(weir_sweep(limiter, 5, 0), 1); /* a whole one leaves the bounded one where it was */
+        cr_assert_eq(weiri_load_acquire_64(&limiter->sweep_at), at);
+        bench_close(&bench);
+    }
+}
+
+Test(sweep, in_bounded_steps_drops_each_expired_key_and_leaves_bare_headers)
+{
+    for (size_t which = 0; which < RULES; which++) {
+        struct bench bench;
+        weir *limiter = bench_open(&bench, &rules[which], 1, 0);
+        fill(limiter, 0);
+
+        uint64_t hash = 0, left = KEYS;
+        while (left > 0) {
+            weiri_segment *segment = weiri_table_settled(&limiter->table, hash);
+            weiri_census census = weiri_segment_census(&limiter->table, segment, 0);
+            uint64_t end = weiri_segment_end(segment);
+            weir_sweep(limiter, 50, 1);
+            left -= census.claimed;
+            cr_assert_eq(stats_of(limiter).keys, left);
+            weiri_segment *now = weiri_directory_find(&limiter->table.directory, hash);
+            cr_assert_eq(now->capacity, 0);
+            cr_assert_eq(now->floor, 50);
+            hash = end;
+        }
+        cr_assert_eq(stats_of(limiter).swept, KEYS);
+        cr_assert_eq(weir_reclaim(limiter), 0);
+        bench_close(&bench);
+    }
+}
+
+/* One key with a node, charged in full at 0. */
+static weir *open_one(struct bench *bench, size_t which, weir_identity *key, uint64_t max_lateness)
+{
+    weir *limiter = bench_open(bench, &rules[which], 1, max_lateness);
+    *key = key_at(limiter, 0, 1, 1);
+    cr_assert_eq(take(limiter, key, 5, 0), 1);
+    return limiter;
+}
+
+Test(sweep, leaves_a_busy_node_and_takes_it_the_next_time)
+{
+    for (size_t which = 0; which < NODES; which++) {
+        struct bench bench;
+        weir_identity key;
+        weir *limiter = open_one(&bench, which, &key, 0);
+        weir_identity other = key_at(limiter, 0, 2, 2);
+        weiri_node *node = node_of(limiter, &key);
+
+        cr_assert_eq(take(limiter, &other, 5, 0), 1);
+        cr_assert(weiri_spinlock_try(&node->lock)); /* somebody decides on it */
+        cr_assert_eq(weir_sweep(limiter, 50, 0), 1);
+        cr_assert(!node->dead);
+        cr_assert_eq(node_of(limiter, &key), node);
+        cr_assert_eq(stats_of(limiter).keys, 1); /* the other one went */
+        cr_assert(!spot_of(limiter, &other).held);
+        weiri_spinlock_unlock(&node->lock);
+        cr_assert_eq(weir_sweep(limiter, 50, 0), 1);
+        cr_assert_eq(stats_of(limiter).keys, 0);
+        cr_assert_eq(stats_of(limiter).swept, 2);
+        cr_assert_eq(weir_reclaim(limiter), 0);
+        bench_close(&bench);
+    }
+}
+
+Test(sweep, judges_a_node_by_its_newest_charge)
+{
+    for (size_t which = 0; which < NODES; which++) {
+        struct bench bench;
+        weir_identity key;
+        weir *limiter = open_one(&bench, which, &key, 0);
+        weiri_node *node = node_of(limiter, &key);
+
+        cr_assert_eq(take(limiter, &key, 5, 40), 1);
+        cr_assert_eq(weir_sweep(limiter, 40 + counts_for[which] - 1, 0), 1);
+        cr_assert(!node->dead);
+        cr_assert_eq(node_of(limiter, &key), node);
+        cr_assert_eq(weir_sweep(limiter, 40 + counts_for[which], 0), 1);
+        cr_assert_eq(stats_of(limiter).keys, 0);
+        bench_close(&bench);
+    }
+}
+
+/* What a sweep does up to the moment at which the cell still holds the dead node. */
+static void sweep_stopped(weir *limiter, weiri_node *node, uint64_t time)
+{
+    weiri_husks husks;
+    weiri_spinlock_lock(&node->lock);
+    cr_assert_leq(weiri_expires(&limiter->rules, node->states), time);
+    node->dead = true;
+    node->drop = time;
+    weiri_refusal_clear(node);
+    weiri_node_gut(limiter, node, &husks);
+    weiri_spinlock_unlock(&node->lock);
+    weiri_husks_free(limiter, &husks);
+}
+
+static void charge_a_dead_node(bool with_peek)
+{
+    for (size_t which = 0; which < NODES; which++) {
+        struct bench bench;
+        weir_identity key;
+        weir *limiter = open_one(&bench, which, &key, 0);
+        weiri_node *dead = node_of(limiter, &key);
+        weir_request four = request_for(&key, 4), one = request_for(&key, 1);
+        weir_decision decision;
+        sweep_stopped(limiter, dead, 95);
+
+        if (with_peek) { /* whoever finds it dead takes it out (N3), a peek too, and charges nothing */
+            cr_assert_eq(weir_peek(limiter, &four, 3, &decision), 1);
+            cr_assert_eq(decision.flags, WEIR_LATE);
+            cr_assert_eq(decision.remaining, 5);
+            state_is(limiter, &key, WEIRI_FRESH, 95);
+        }
+        cr_assert_eq(weir_take(limiter, &four, 3, &decision), 1); /* far too late: decided at 95 */
+        cr_assert_eq(decision.flags, WEIR_LATE);
+        weiri_node *node = node_of(limiter, &key);
+        cr_assert_neq(node, dead);
+        cr_assert(!node->dead);
+        state_is(limiter, &key, (uintptr_t)node, 95); /* the drop time stays behind it */
+        cr_assert_eq(weir_take(limiter, &one, 95, &decision), 1);
+        cr_assert_eq(decision.flags, 0);
+        cr_assert_eq(weir_take(limiter, &one, 95, NULL), 0);
+        weiri_node_retire(limiter, dead); /* the sweep goes on and sees that it is out */
+        cr_assert_eq(weir_reclaim(limiter), 0);
+        cr_assert_eq(weir_take(limiter, &one, 95, NULL), 0);
+        bench_close(&bench);
+    }
+}
+
+Test(sweep, a_charge_that_finds_the_node_dead_replaces_it_and_is_kept)
+{
+    charge_a_dead_node(false);
+    charge_a_dead_node(true);
+}
+
+Test(sweep, a_reset_that_finds_the_node_dead_leaves_its_drop_time)
+{
+    struct bench bench;
+    weir_identity key;
+    weir *limiter = open_one(&bench, 0, &key, 0);
+    weiri_node *dead = node_of(limiter, &key);
+    weir_request request = request_for(&key, 5);
+    sweep_stopped(limiter, dead, 95);
+
+    cr_assert_eq(weir_reset(limiter, &request), 0);
+    state_is(limiter, &key, WEIRI_FRESH, 95);
+    weiri_node_retire(limiter, dead);
+    bench_close(&bench);
+}
+
+/* A sweep that cannot shrink the segment leaves FRESH and the drop time in the cell. */
+static void sweep_without_memory(struct bench *bench, uint64_t now)
+{
+    bench->counting.fail_from = 1;
+    cr_assert_eq(weir_sweep(bench->limiter, now, 0), 1);
+    test_allocator_relent(&bench->counting);
+}
+
+Test(sweep, without_memory_leaves_the_drop_time_in_the_cell_and_it_only_grows)
+{
+    for (size_t which = 0; which < NODES; which++) {
+        struct bench bench;
+        weir_identity key;
+        weir *limiter = open_one(&bench, which, &key, 0);
+        weir_request request = request_for(&key, 5);
+        weir_decision decision;
+
+        sweep_without_memory(&bench, 50);
+        state_is(limiter, &key, WEIRI_FRESH, 50);
+        cr_assert_eq(segment_of(limiter, &key)->floor, 0); /* one key's own floor */
+        cr_assert_eq(weir_peek(limiter, &request, 49, &decision), 1);
+        cr_assert_eq(decision.flags, WEIR_LATE);
+        state_is(limiter, &key, WEIRI_FRESH, 50);
+        cr_assert_eq(weir_take(limiter, &request, 7, &decision), 1);
+        cr_assert_eq(decision.flags, WEIR_LATE);
+        state_is(limiter, &key, (uintptr_t)node_of(limiter, &key), 50);
+        uint64_t end = 50 + counts_for[which];
+        cr_assert_eq(weir_take(limiter, &request, end - 1, NULL), 0); /* what came at 7 counts from 50 on */
+        cr_assert_eq(weir_take(limiter, &request, end, &decision), 1);
+        cr_assert_eq(decision.flags, 0);
+        sweep_without_memory(&bench, 80);
+        state_is(limiter, &key, WEIRI_FRESH, 80);
+        sweep_without_memory(&bench, 60); /* an earlier sweep takes nothing back */
+        state_is(limiter, &key, WEIRI_FRESH, 80);
+        cr_assert_eq(weir_sweep(limiter, 80, 0), 1);
+        cr_assert_eq(stats_of(limiter).keys, 0);
+        cr_assert_eq(segment_of(limiter, &key)->floor, 80);
+        bench_close(&bench);
+    }
+}
+
+Test(sweep, a_migration_carries_a_later_drop_time_and_drops_the_others)
+{
+    static const struct {
+        uint64_t time;
+        bool carried;
+    } cases[] = {{0, true}, {49, true}, {50, false}, {60, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench bench;
+        weir_identity key;
+        weir *limiter = open_one(&bench, 0, &key, 0);
+        weir_request request = request_for(&key, 5);
+        weir_decision decision;
+
+        sweep_without_memory(&bench, 50);
+        weiri_segment *old = segment_of(limiter, &key);
+        cr_assert(weiri_split(&limiter->table, old, cases[i].time));
+        weiri_segment *now = weiri_help(&limiter->table, old, key.hash);
+        cr_assert_eq(now->floor, cases[i].time);
+        cr_assert_eq(spot_of(limiter, &key).held, cases[i].carried);
+        if (cases[i].carried)
+            state_is(limiter, &key, WEIRI_FRESH, 50);
+        cr_assert_eq(stats_of(limiter).keys, cases[i].carried);
+        /* Either way nothing is decided before the drop. */
+        cr_assert_eq(weir_take(limiter, &request, 7, &decision), 1);
+        cr_assert_eq(decision.flags, WEIR_LATE);
+        uint64_t floor = cases[i].carried ? 50 : cases[i].time;
+        cr_assert_eq(weir_take(limiter, &request, floor + WINDOW - 1, NULL), 0);
+        cr_assert_eq(weir_take(limiter, &request, floor + WINDOW, NULL), 1);
+        bench_close(&bench);
+    }
+}
+
+/* The sweep judged the node in a segment that was frozen meanwhile: it follows the pointer to where it stands now. */
+Test(sweep, follows_a_node_through_migrations_that_are_under_way)
+{
+    for (size_t which = 0; which < NODES; which++)
+        for (unsigned generations = 1; generations <= 3; generations++) {
+            struct bench bench;
+            weir_identity key;
+            weir *limiter = open_one(&bench, which, &key, 0);
+            weiri_segment *segment = segment_of(limiter, &key);
+
+            for (unsigned i = 0; i < generations; i++) {
+                cr_assert(weiri_split(&limiter->table, segment, 0));
+                if (i + 1 < generations) {
+                    weiri_complete(&limiter->table, segment);
+                    segment = weiri_successor(segment, weiri_forward(segment), key.hash);
+                } else if (which == 0) {
+                    freeze_all_of(segment);
+                }
+            }
+            cr_assert_eq(weir_sweep(limiter, 50, 0), 1);
+            cr_assert_eq(stats_of(limiter).keys, 0);
+            cr_assert_eq(weir_reclaim(limiter), 0);
+            cr_assert_eq(stats_of(limiter).retired_bytes, 0);
+            cr_assert_eq(take(limiter, &key, 5, 50), 1);
+            cr_assert_eq(take(limiter, &key, 1, 50), 0);
+            bench_close(&bench);
+        }
+}
+
+Test(sweep, nodes_in_a_frozen_segment_are_left_to_its_successor)
+{
+    struct bench bench;
+    weir_identity key;
+    weir *limiter = open_one(&bench, 0, &key, 0);
+    weiri_segment *segment = segment_of(limiter, &key);
+    weiri_node *node = node_of(limiter, &key);
+
+    cr_assert(weiri_split(&limiter->table, segment, 0));
+    freeze_all_of(segment);
+    cr_assert(weiri_sweep_nodes(limiter, segment, 50, false));
+    cr_assert(!node->dead);
+    bench_close(&bench);
+}
+
+Test(sweep, touches_no_node_while_the_fork_gate_is_not_open_save_for_a_holder)
+{
+    struct bench bench;
+    weir_identity key;
+    weir *limiter = open_one(&bench, 0, &key, 0);
+    weiri_segment *segment = segment_of(limiter, &key);
+    weiri_node *node = node_of(limiter, &key);
+
+    weiri_store_release_32(&weiri_gate, WEIRI_GATE_CLOSING);
+    cr_assert(!weiri_sweep_nodes(limiter, segment, 50, false));
+    cr_assert(!node->dead);
+    cr_assert(weiri_sweep_nodes(limiter, segment, 50, true));
+    weiri_store_release_32(&weiri_gate, WEIRI_GATE_OPEN);
+    state_is(limiter, &key, WEIRI_FRESH, 50);
+    bench_close(&bench);
+}
+
+Test(sweep, gives_back_what_a_log_no_longer_needs)
+{
+    weir_rule rule = {.limit = 100000, .window_ns = 1000, .algorithm = WEIR_LOG, .meter = WEIR_PER_REQUEST};
+    struct bench bench;
+    weir *limiter = bench_open(&bench, &rule, 1, 0);
+    weir_identity key = key_at(limiter, 0, 1, 1);
+
+    for (unsigned i = 0; i < 5000; i++)
+        cr_assert_eq(take(limiter, &key, 1, 0), 1);
+    for (unsigned i = 0; i < 3; i++)
+        cr_assert_eq(take(limiter, &key, 1, 900), 1);
+    weiri_node *node = node_of(limiter, &key);
+    cr_assert_geq(stats_of(limiter).bytes, 5000 * 8);
+    cr_assert_eq(weir_sweep(limiter, 1000, 0), 1);
+    cr_assert_eq(weir_reclaim(limiter), 0);
+    cr_assert_lt(stats_of(limiter).bytes, 8192 + sizeof(weir));
+    cr_assert_eq(node_of(limiter, &key), node); /* its three live charges stay */
+    cr_assert_eq(node->drop, 1000);
+    weir_request request = request_for(&key, 1);
+    weir_decision decision;
+    cr_assert_eq(weir_take(limiter, &request, 1000, &decision), 1);
+    cr_assert_eq(decision.remaining, 100000 - 4);
+    cr_assert_eq(weir_peek(limiter, &request, 500, &decision), 1);
+    cr_assert_eq(decision.remaining, 100000 - 4);
+    bench_close(&bench);
+}
