@@ -50,10 +50,12 @@ int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept)
     uint64_t time = weiri_drop_time(limiter, ask->now);
     if (limiter->nodes)
         weiri_sweep_nodes(limiter, *segment, time, ask->holding);
-    if (!weiri_forward(*segment) && !weiri_compact(&limiter->table, *segment, time))
-        return 0;
-    *segment = weiri_help(&limiter->table, *segment, ask->identity->hash);
-    return -1;
+    if (weiri_forward(*segment) || weiri_compact(&limiter->table, *segment, time)) {
+        *segment = weiri_help(&limiter->table, *segment, ask->identity->hash);
+        return -1;
+    }
+    weiri_sweep_next(limiter, time, ask->holding); /* so that no dead key keeps others out for ever */
+    return weiri_table_reserve(&limiter->table) ? 1 : 0;
 }
 
 /* --- the read section, and the fork gate --- */

@@ -20,11 +20,11 @@
 
 static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t called;        /* the janitor waits here, on CLOCK_MONOTONIC */
-static pthread_cond_t left;          /* who closes a limiter waits here */
-static bool prepared;                /* the two above are made */
-static weir *limiters;               /* tended ones */
-static weir *at_work;                /* the one the janitor is in */
+static pthread_cond_t called; /* the janitor waits here, on CLOCK_MONOTONIC */
+static pthread_cond_t left;   /* who closes a limiter waits here */
+static bool prepared;         /* the two above are made */
+static weir *limiters;        /* tended ones */
+static weir *at_work;         /* the one the janitor is in */
 static bool running, stopping;
 static pthread_t thread;
 
@@ -248,5 +248,5 @@ static void after_gate(void)
     pthread_mutex_unlock(&life);
 }
 
-const weiri_gate_handlers weiri_janitor_fork_handlers = {before_gate, before_fork, after_fork_in_parent, after_fork_in_child,
-                                                           after_gate};
+const weiri_gate_handlers weiri_janitor_fork_handlers = {before_gate, before_fork, after_fork_in_parent,
+                                                         after_fork_in_child, after_gate};

@@ -1,9 +1,12 @@
 /*
  * limiter: what a weir is made of, and what its parts need of each other.
  *
- *   open.c     options, open, close, limits          call.c    allow, take, peek, batch, reset: the way in and out
- *   cell.c     one inline counter: lock-free         node.c    everything else: a node behind the cell, and its lock
- *   sweep.c    sweep, reclaim                        each.c    each, stats
+ *   options.c  what open is asked for, checked       open.c     open, close
+ *   limits.c   set_limits                            clock.c    now
+ *   call.c     allow, take, peek, batch, reset, identify: the way in and out
+ *   cell.c     one inline counter: lock-free         node.c     everything else: a node behind the cell, and its lock
+ *   refusal.c  a node's published refusal            supplies.c memory of a node's logs
+ *   sweep.c    sweep, reclaim                        each.c     each, stats
  *   janitor.c  the process's one thread
  *
  * A request flows down once: call.c -> table look -> cell.c or node.c (decide, publish) -> decision.
@@ -71,7 +74,7 @@ typedef struct weiri_ask {
 /* Results of a call beside 1 and 0, inside the library. */
 enum { WEIRI_CLOSED_GATE = -1000 }; /* leave the read section, wait for the gate, start over */
 
-/* --- open.c --- */
+/* --- clock.c --- */
 bool weiri_read_clock(const weir *limiter, uint64_t *now); /* false: none, or out of range */
 
 /* WEIR_NOW -> a time; false: out of range, or no clock. */
@@ -84,6 +87,10 @@ static inline bool weiri_resolve_now(const weir *limiter, uint64_t *now)
 /* What has expired at this time may be dropped: min(now, clock) - max_lateness, never of a caller's future. */
 uint64_t weiri_drop_time(const weir *limiter, uint64_t now);
 
+/* --- limits.c --- */
+/* `values`: one for each rule. NULL: no memory. */
+weiri_limits *weiri_limits_new(weir *limiter, const uint64_t *values);
+
 /* --- call.c --- */
 /* After a call that changed the table, outside any read section: wakes the janitor, or reclaims where there is none. */
 void weiri_relieve(weir *limiter);
@@ -95,8 +102,9 @@ int weiri_unrecorded(const weir *limiter, uint32_t flag, weir_decision *decision
 weiri_segment *weiri_find_room(weiri_ask *ask, weiri_segment *segment);
 
 /*
- * Reserves room in the count of keys, sweeping the key's own segment where there is none. 1: reserved. 0: full. -1: the
- * segment has been replaced: *segment is where to look again.
+ * Reserves room in the count of keys, sweeping where there is none: the key's own segment, or if nothing has expired
+ * there one other, each time the next. 1: reserved. 0: full. -1: the segment has been replaced: *segment is where to
+ * look again.
  */
 int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept);
 
@@ -111,6 +119,9 @@ bool weiri_node_live(const void *limiter, weiri_pair state, uint64_t time);
 /* --- sweep.c --- */
 /* Turns the expired nodes of a segment to FRESH. False: the fork gate is closed, and some were left. */
 bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool holding);
+
+/* Sweeps one segment, where the last bounded sweep stopped. Inside a read section. */
+void weiri_sweep_next(weir *limiter, uint64_t time, bool holding);
 
 /* Sweeps from *hash on; stops at the end (*hash = 0) or after about max_keys keys. Results of weir_sweep. `holding`: the
  * caller is a holder of the fork gate, and sees to retired memory itself. */

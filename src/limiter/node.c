@@ -14,110 +14,6 @@ static size_t node_size(const weir *limiter)
     return states > SIZE_MAX - sizeof(weiri_node) ? SIZE_MAX : sizeof(weiri_node) + states;
 }
 
-static weiri_log *log_of(const weir *limiter, weiri_node *node, unsigned i)
-{
-    return (weiri_log *)(void *)(node->states + limiter->rules.rule[i].offset);
-}
-
-static bool is_log(const weir *limiter, unsigned i)
-{
-    return limiter->rules.rule[i].algorithm == WEIR_LOG;
-}
-
-/* --- memory of logs --- */
-
-static void free_chunks(weir *limiter, unsigned i, weiri_chunk *chunk)
-{
-    while (chunk) {
-        weiri_chunk *next = weiri_chunk_after(chunk);
-        weiri_release(&limiter->memory, chunk, weiri_chunk_size(chunk, &limiter->rules.rule[i]));
-        chunk = next;
-    }
-}
-
-void weiri_husks_free(weir *limiter, weiri_husks *husks)
-{
-    for (unsigned i = 0; i < limiter->rules.count; i++) {
-        free_chunks(limiter, i, husks->chunks[i]);
-        weiri_release(&limiter->memory, husks->index[i], husks->index_size[i]);
-    }
-}
-
-void weiri_node_gut(weir *limiter, weiri_node *node, weiri_husks *husks)
-{
-    *husks = (weiri_husks){0};
-    for (unsigned i = 0; i < limiter->rules.count; i++) {
-        if (!is_log(limiter, i))
-            continue;
-        weiri_log *log = log_of(limiter, node, i);
-        husks->chunks[i] = weiri_log_shed(log, &limiter->rules.rule[i], true);
-        husks->index[i] = log->index; /* NULL where there was none: its one chunk has been shed */
-        husks->index_size[i] = log->index_capacity * sizeof(weiri_chunk *);
-        log->index = NULL;
-        log->index_capacity = 0;
-    }
-}
-
-static void supplies_free(weir *limiter, weiri_supplies *supplies)
-{
-    for (unsigned i = 0; i < limiter->rules.count; i++) {
-        weiri_release(&limiter->memory, supplies->of[i].chunk, supplies->of[i].chunk_size);
-        weiri_release(&limiter->memory, supplies->of[i].index, supplies->of[i].index_size);
-    }
-}
-
-/* Makes one piece at least `need` bytes long. */
-static bool supply_piece(weir *limiter, void **piece, size_t *size, size_t need)
-{
-    if (need == 0 || (*piece && *size >= need))
-        return true;
-    weiri_release(&limiter->memory, *piece, *size);
-    *piece = weiri_allocate(&limiter->memory, 16, need);
-    *size = *piece ? need : 0;
-    return *piece != NULL;
-}
-
-/* Allocates what `needs` asks for. Outside any lock. */
-static bool supplies_get(weir *limiter, weiri_supplies *supplies)
-{
-    bool there = true;
-    for (unsigned i = 0; i < limiter->rules.count && there; i++)
-        there = supply_piece(limiter, &supplies->of[i].chunk, &supplies->of[i].chunk_size, supplies->of[i].need.chunk) &&
-                supply_piece(limiter, &supplies->of[i].index, &supplies->of[i].index_size, supplies->of[i].need.index);
-    return there;
-}
-
-/*
- * Gives each log what this charge needs, as far as it is there. True: all have enough. `supplies` may be NULL: nothing
- * is there; else what is lacking is noted in it.
- */
-static bool supply(weir *limiter, weiri_node *node, const weiri_ask *ask, const weiri_views *views,
-                   weiri_supplies *supplies)
-{
-    bool enough = true;
-    for (unsigned i = 0; i < limiter->rules.count; i++) {
-        const weiri_rule *rule = &limiter->rules.rule[i];
-        if (!is_log(limiter, i) || weiri_rule_charge(rule, ask->cost) == 0)
-            continue;
-        weiri_log *log = log_of(limiter, node, i);
-        const weiri_log_view *view = &views->of[i].log;
-        weiri_log_need need = weiri_log_needs(log, rule, view);
-        if (need.chunk == 0 && need.index == 0)
-            continue;
-        if (supplies && supplies->of[i].chunk_size >= need.chunk && supplies->of[i].index_size >= need.index) {
-            weiri_log_supply(log, rule, view, false, &supplies->of[i].chunk, &supplies->of[i].chunk_size,
-                             &supplies->of[i].index, &supplies->of[i].index_size);
-            continue;
-        }
-        enough = false;
-        if (supplies)
-            supplies->of[i].need = need;
-    }
-    return enough;
-}
-
-/* --- life of a node --- */
-
 static void node_release(weir *limiter, weiri_node *node)
 {
     weiri_release(&limiter->memory, node, node_size(limiter));
@@ -165,10 +61,10 @@ static bool charge_private(const weiri_ask *ask, weiri_node *node, const weiri_c
     weir *limiter = ask->limiter;
     weiri_supplies supplies;
     memset(&supplies, 0, sizeof supplies);
-    bool there = supply(limiter, node, ask, views, &supplies);
+    bool there = weiri_supply(node, ask, views, &supplies);
     if (!there)
-        there = supplies_get(limiter, &supplies) && supply(limiter, node, ask, views, &supplies);
-    supplies_free(limiter, &supplies);
+        there = weiri_supplies_get(limiter, &supplies) && weiri_supply(node, ask, views, &supplies);
+    weiri_supplies_free(limiter, &supplies);
     if (there)
         weiri_charge(&limiter->rules, node->states, call, views);
     return there;
@@ -206,13 +102,13 @@ static enum outcome decide_locked(weiri_node *node, const weiri_ask *ask, uint64
     }
     bool charged = views.records && !ask->peek;
     if (charged) {
-        if (!supply(limiter, node, ask, &views, supplies))
+        if (!weiri_supply(node, ask, &views, supplies))
             return LACKING;
         weiri_refusal_clear(node);
         weiri_charge(rules, node->states, &call, &views);
         for (unsigned i = 0; i < rules->count; i++)
-            if (is_log(limiter, i))
-                husks->chunks[i] = weiri_log_shed(log_of(limiter, node, i), &rules->rule[i], false);
+            if (weiri_is_log(limiter, i))
+                husks->chunks[i] = weiri_log_shed(weiri_log_of(limiter, node, i), &rules->rule[i], false);
     }
     if (decision)
         weiri_answer(rules, node->states, &call, &views, charged, decision);
@@ -244,9 +140,9 @@ static __attribute__((noinline)) enum outcome decide_with_memory(weiri_node *nod
     memset(&supplies, 0, sizeof supplies);
     enum outcome outcome;
     while ((outcome = decide_once(node, ask, floor, decision, &supplies)) == LACKING)
-        if (!supplies_get(ask->limiter, &supplies))
+        if (!weiri_supplies_get(ask->limiter, &supplies))
             break;
-    supplies_free(ask->limiter, &supplies);
+    weiri_supplies_free(ask->limiter, &supplies);
     return outcome;
 }
 

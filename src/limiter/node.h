@@ -80,11 +80,27 @@ static inline weiri_node *weiri_node_of(weiri_pair state)
     return (weiri_node *)(uintptr_t)(state.word[0] & ~WEIRI_FROZEN);
 }
 
-/* Not shared with anybody: frees the node and all its logs hold. */
-void weiri_node_free(weir *limiter, weiri_node *node);
+static inline bool weiri_is_log(const weir *limiter, unsigned rule)
+{
+    return limiter->rules.rule[rule].algorithm == WEIR_LOG;
+}
 
-/* A dead node, after N4. Its logs are empty already. */
-void weiri_node_retire(weir *limiter, weiri_node *node);
+static inline weiri_log *weiri_log_of(const weir *limiter, weiri_node *node, unsigned rule)
+{
+    return (weiri_log *)(void *)(node->states + limiter->rules.rule[rule].offset);
+}
+
+/* --- supplies.c --- */
+
+/*
+ * Gives each log what this charge needs, as far as it is there. True: all have enough. `supplies` may be NULL: nothing
+ * is there; else what is lacking is noted in it.
+ */
+bool weiri_supply(weiri_node *node, const weiri_ask *ask, const weiri_views *views, weiri_supplies *supplies);
+
+/* Allocates what is lacking. Outside any lock. */
+bool weiri_supplies_get(weir *limiter, weiri_supplies *supplies);
+void weiri_supplies_free(weir *limiter, weiri_supplies *supplies);
 
 /* Takes all memory out of the logs of a node: under the lock. weiri_husks_free then frees it: outside. */
 typedef struct weiri_husks {
@@ -94,6 +110,16 @@ typedef struct weiri_husks {
 } weiri_husks;
 void weiri_node_gut(weir *limiter, weiri_node *node, weiri_husks *husks);
 void weiri_husks_free(weir *limiter, weiri_husks *husks);
+
+/* --- node.c --- */
+
+/* Not shared with anybody: frees the node and all its logs hold. */
+void weiri_node_free(weir *limiter, weiri_node *node);
+
+/* A dead node, after N4. Its logs are empty already. */
+void weiri_node_retire(weir *limiter, weiri_node *node);
+
+/* --- refusal.c --- */
 
 /* Nothing is published any more. Under the lock, before a change. */
 void weiri_refusal_clear(weiri_node *node);

@@ -60,6 +60,6 @@ bool weiri_refusal_covers(const weiri_node *node, const weiri_ask *ask, uint64_t
     if (ask->now >= until || weight(ask) < weiri_load_acquire_64(&refusal->cost))
         return false;
     if (decision && (floor > ask->now || !fill(refusal, ask, until, decision)))
-        return false; /* a late call is flagged: by the lock */
+        return false;                                   /* a late call is flagged: by the lock */
     return weiri_load_relaxed_64(&refusal->tag) == tag; /* after the fields, which acquire */
 }

@@ -30,11 +30,6 @@ static void take_out(weir *limiter, weiri_segment *segment, weiri_cell *cell, we
     weiri_node_retire(limiter, node);
 }
 
-static weiri_log *log_of(weiri_node *node, const weiri_rule *rule)
-{
-    return (weiri_log *)(void *)(node->states + rule->offset);
-}
-
 /*
  * Gives a log with few live records memory that fits them. What does not count at `time` is let go, so no later decision
  * on this node may run earlier. The lock is tried, not waited for; `need` is from the last time it was held.
@@ -42,7 +37,7 @@ static weiri_log *log_of(weiri_node *node, const weiri_rule *rule)
 static void trim(weir *limiter, weiri_node *node, unsigned i, uint64_t time, weiri_log_need need)
 {
     const weiri_rule *rule = &limiter->rules.rule[i];
-    weiri_log *log = log_of(node, rule);
+    weiri_log *log = weiri_log_of(limiter, node, i);
     void *chunk = need.chunk ? weiri_allocate(&limiter->memory, 16, need.chunk) : NULL;
     void *index = need.index ? weiri_allocate(&limiter->memory, 16, need.index) : NULL;
     size_t chunk_size = chunk ? need.chunk : 0, index_size = index ? need.index : 0;
@@ -68,8 +63,8 @@ static bool trim_needs(const weir *limiter, weiri_node *node, uint64_t time, wei
     bool any = false;
     for (unsigned i = 0; i < limiter->rules.count; i++) {
         const weiri_rule *rule = &limiter->rules.rule[i];
-        needs[i] = rule->algorithm == WEIR_LOG ? weiri_log_trim_needs(log_of(node, rule), rule, time)
-                                               : (weiri_log_need){0, 0};
+        needs[i] = weiri_is_log(limiter, i) ? weiri_log_trim_needs(weiri_log_of(limiter, node, i), rule, time)
+                                            : (weiri_log_need){0, 0};
         any = any || needs[i].chunk != 0 || needs[i].index != 0;
     }
     return any;
@@ -138,6 +133,15 @@ static uint64_t sweep_segment(weir *limiter, uint64_t *hash, uint64_t time, bool
         weiri_help(&limiter->table, segment, *hash);
     *hash = weiri_segment_end(segment);
     return looked;
+}
+
+void weiri_sweep_next(weir *limiter, uint64_t time, bool holding)
+{
+    bool closed;
+    uint64_t hash = weiri_load_acquire_64(&limiter->sweep_at);
+    sweep_segment(limiter, &hash, time, holding, &closed);
+    if (!closed)
+        weiri_store_release_64(&limiter->sweep_at, hash);
 }
 
 int weiri_sweep_some(weir *limiter, uint64_t *hash, uint64_t time, uint64_t max_keys, bool holding)

@@ -158,8 +158,8 @@ static struct want wanted(const weiri_directory *directory, const weiri_segment 
     if (page->bits < WEIRI_PAGE_BITS)
         return (struct want){.pages = 1, .page_bits = (uint8_t)(page->bits + 1)};
     return (struct want){.pages = 2,
-                  .page_bits = WEIRI_PAGE_BITS,
-                  .root_bits = (uint8_t)(root->bits == page->depth ? root->bits + 1 : 0)};
+                         .page_bits = WEIRI_PAGE_BITS,
+                         .root_bits = (uint8_t)(root->bits == page->depth ? root->bits + 1 : 0)};
 }
 
 static bool suits(const struct want *want, const struct spare *spare)

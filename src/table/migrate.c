@@ -37,8 +37,7 @@ static bool all_one_side(const weiri_table *table, const weiri_segment *segment)
 static bool start(weiri_table *table, weiri_segment *segment, uint64_t time, bool split, uint32_t capacity,
                   uint32_t small_capacity)
 {
-    weiri_migration *migration =
-        weiri_migration_new(table->memory, segment, time, split, capacity, small_capacity);
+    weiri_migration *migration = weiri_migration_new(table->memory, segment, time, split, capacity, small_capacity);
     if (!migration)
         return false;
     /* Release: the descriptor and the empty successors are complete before anybody finds them. */
@@ -94,7 +93,8 @@ bool weiri_split(weiri_table *table, weiri_segment *segment, uint64_t time)
 static uint32_t first_helped(const weiri_segment *segment)
 {
     uint64_t spread = (uint64_t)(uintptr_t)&spread >> 12; /* threads' stacks lie pages apart */
-    return segment->capacity == 0 ? 0 : (uint32_t)((spread * UINT64_C(0x9e3779b97f4a7c15)) >> 40) & (segment->capacity - 1);
+    return segment->capacity == 0 ? 0
+                                  : (uint32_t)((spread * UINT64_C(0x9e3779b97f4a7c15)) >> 40) & (segment->capacity - 1);
 }
 
 /* EMPTY -> SEALED, or the identity that was claimed first. */

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-weiri_segment *weiri_segment_new(weiri_memory *memory, uint32_t capacity, uint64_t prefix, uint8_t depth, uint64_t floor)
+weiri_segment *weiri_segment_new(weiri_memory *memory, uint32_t capacity, uint64_t prefix, uint8_t depth,
+                                 uint64_t floor)
 {
     size_t size = weiri_segment_size(capacity);
     unsigned char *block = weiri_allocate(memory, WEIRI_SEGMENT_ALIGNMENT, size);

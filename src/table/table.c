@@ -15,8 +15,8 @@ bool weiri_table_init(weiri_table *table, weiri_memory *memory)
 }
 
 /* A segment and what it leads to. A migration that was under way is completed first: that takes no memory. */
-static void destroy_segment(weiri_table *table, weiri_segment *segment,
-                            void (*visit)(void *argument, weiri_pair state), void *argument)
+static void destroy_segment(weiri_table *table, weiri_segment *segment, void (*visit)(void *argument, weiri_pair state),
+                            void *argument)
 {
     weiri_migration *migration = weiri_forward(segment);
     if (migration) {

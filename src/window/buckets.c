@@ -33,9 +33,8 @@ static uint64_t sum(const weiri_buckets *state, const weiri_rule *rule, uint64_t
 {
     const uint64_t *ring = ring_of(state, rule);
     uint64_t total = 0;
-    for (uint64_t slot = slot_of(state, rule, bucket); count > 0; count--, slot = slot_after(rule, slot)) {
+    for (uint64_t slot = slot_of(state, rule, bucket); count > 0; count--, slot = slot_after(rule, slot))
         total += ring[slot];
-    }
     return total;
 }
 
@@ -44,9 +43,8 @@ static uint64_t used_at(const weiri_buckets *state, const weiri_rule *rule, uint
 {
     uint64_t before = trailing(rule, state->newest);
     uint64_t now = trailing(rule, time);
-    if (now > state->head) {
+    if (now > state->head)
         return 0;
-    }
     uint64_t left = now - before;
     uint64_t stay = state->head - now + 1;
     return left <= stay ? state->total - sum(state, rule, before, left) : sum(state, rule, now, stay);
@@ -56,9 +54,8 @@ weiri_buckets_view weiri_buckets_look(const weiri_buckets *state, const weiri_ru
 {
     uint64_t own = now > state->newest ? now : state->newest;
     weiri_buckets_view view = {.time = floor > own ? floor : own, .used = state->total, .late = floor > own};
-    if (state->total != 0 && view.time != state->newest) {
+    if (state->total != 0 && view.time != state->newest)
         view.used = used_at(state, rule, view.time);
-    }
     return view;
 }
 
@@ -69,9 +66,8 @@ static void drop_until(weiri_buckets *state, const weiri_rule *rule, uint64_t ti
     uint64_t bucket = trailing(rule, state->newest);
     uint64_t end = trailing(rule, time);
     end = end > state->head ? state->head + 1 : end;
-    for (uint64_t slot = slot_of(state, rule, bucket); bucket < end; bucket++, slot = slot_after(rule, slot)) {
+    for (uint64_t slot = slot_of(state, rule, bucket); bucket < end; bucket++, slot = slot_after(rule, slot))
         ring[slot] = 0;
-    }
 }
 
 /*
@@ -79,9 +75,8 @@ static void drop_until(weiri_buckets *state, const weiri_rule *rule, uint64_t ti
  */
 void weiri_buckets_charge(weiri_buckets *state, const weiri_rule *rule, const weiri_buckets_view *view, uint64_t charge)
 {
-    if (view->used != state->total) {
+    if (view->used != state->total)
         drop_until(state, rule, view->time);
-    }
     uint64_t head = weiri_divide(view->time, rule->by);
     uint64_t moved = head - state->head;
     if (view->used == 0) {
@@ -101,9 +96,8 @@ uint64_t weiri_buckets_opens(const weiri_buckets *state, const weiri_rule *rule,
                              uint64_t limit, uint64_t charge)
 {
     uint64_t room = limit - charge;
-    if (view->used <= room) {
+    if (view->used <= room)
         return view->time;
-    }
     const uint64_t *ring = ring_of(state, rule);
     uint64_t excess = view->used - room;
     uint64_t bucket = trailing(rule, view->time);
@@ -118,16 +112,14 @@ uint64_t weiri_buckets_opens(const weiri_buckets *state, const weiri_rule *rule,
 
 uint64_t weiri_buckets_expires(const weiri_buckets *state, const weiri_rule *rule)
 {
-    if (state->newest == 0 && state->total == 0) {
+    if (state->newest == 0 && state->total == 0)
         return 0;
-    }
     return (state->head + 1) * rule->width + rule->window - 1;
 }
 
 void weiri_buckets_clear(weiri_buckets *state, const weiri_rule *rule)
 {
-    if (state->total != 0) {
+    if (state->total != 0)
         memset(ring_of(state, rule), 0, ((size_t)rule->buckets + 1) * sizeof(uint64_t));
-    }
     state->total = 0;
 }

@@ -5,9 +5,8 @@
 
 uint64_t weiri_counter_remaining(const weiri_counter_view *view, const weiri_rule *rule, uint64_t limit)
 {
-    if (view->at.current >= limit) {
+    if (view->at.current >= limit)
         return 0;
-    }
     uint64_t room = limit - view->at.current;
     weiri_u128 weighted = (weiri_u128)view->at.previous * (rule->window - view->offset);
     uint64_t counts = (uint64_t)((weighted + rule->window - 1) / rule->window);
@@ -32,9 +31,8 @@ uint64_t weiri_counter_opens(const weiri_counter_view *view, const weiri_rule *r
 {
     uint64_t room = limit - charge;
     uint64_t start = view->time - view->offset;
-    if (view->at.current > room) {
+    if (view->at.current > room)
         return start + rule->window + offset_with_room(view->at.current, room, rule->window);
-    }
     uint64_t offset = offset_with_room(view->at.previous, room - view->at.current, rule->window);
     return start + (offset > view->offset ? offset : view->offset);
 }

@@ -46,9 +46,8 @@ static inline weiri_counter_view weiri_counter_look(weiri_counter counter, const
 static inline bool weiri_counter_accepts(const weiri_counter_view *view, const weiri_rule *rule, uint64_t limit,
                                          uint64_t charge)
 {
-    if (!weiri_fits(view->at.current, limit, charge)) {
+    if (!weiri_fits(view->at.current, limit, charge))
         return false;
-    }
     uint64_t room = limit - charge - view->at.current;
     return (weiri_u128)view->at.previous * (rule->window - view->offset) <= (weiri_u128)room * rule->window;
 }

@@ -29,9 +29,8 @@ void weiri_rules_layout(weiri_rules *rules)
     }
     for (unsigned i = 0; i < rules->count; i++) {
         weiri_rule *rule = &rules->rule[i];
-        if (rule->algorithm != WEIR_BUCKETS) {
+        if (rule->algorithm != WEIR_BUCKETS)
             continue;
-        }
         size_t ring = rule->size == SIZE_MAX ? SIZE_MAX : rule->size - sizeof(weiri_buckets);
         rule->ring = size - rule->offset;
         if (__builtin_add_overflow(size, ring, &size)) {
@@ -85,17 +84,15 @@ void weiri_charge(const weiri_rules *rules, void *states, const weiri_call *call
     for (unsigned i = 0; i < rules->count; i++) {
         const weiri_rule *rule = &rules->rule[i];
         uint64_t charge = weiri_rule_charge(rule, call->cost);
-        if (charge == 0) {
+        if (charge == 0)
             continue;
-        }
         void *state = state_in(rule, states);
-        if (rule->algorithm == WEIR_COUNTER) {
+        if (rule->algorithm == WEIR_COUNTER)
             *(weiri_counter *)state = weiri_counter_charged(&views->of[i].counter, charge);
-        } else if (rule->algorithm == WEIR_BUCKETS) {
+        else if (rule->algorithm == WEIR_BUCKETS)
             weiri_buckets_charge(state, rule, &views->of[i].buckets, charge);
-        } else {
+        else
             weiri_log_charge(state, rule, &views->of[i].log, charge);
-        }
     }
 }
 
@@ -113,9 +110,8 @@ static uint64_t used_in(const weiri_rule *rule, const view_of *view)
 
 static uint64_t remaining_in(const weiri_rule *rule, const view_of *view, uint64_t limit)
 {
-    if (rule->algorithm == WEIR_COUNTER) {
+    if (rule->algorithm == WEIR_COUNTER)
         return weiri_counter_remaining(&view->counter, rule, limit);
-    }
     uint64_t used = used_in(rule, view);
     return used < limit ? limit - used : 0;
 }
@@ -124,9 +120,8 @@ static uint64_t remaining_in(const weiri_rule *rule, const view_of *view, uint64
 static uint64_t opens_at(const weiri_rule *rule, const void *state, const view_of *view, uint64_t limit,
                          uint64_t charge)
 {
-    if (charge > limit) {
+    if (charge > limit)
         return WEIR_NEVER;
-    }
     switch (rule->algorithm) {
     case WEIR_COUNTER:
         return weiri_counter_opens(&view->counter, rule, limit, charge);
@@ -144,9 +139,8 @@ static unsigned last_to_open(const weiri_rules *rules, const void *states, const
     unsigned last = 0;
     *when = 0;
     for (unsigned i = 0; i < rules->count; i++) {
-        if (views->accepts[i]) {
+        if (views->accepts[i])
             continue;
-        }
         const weiri_rule *rule = &rules->rule[i];
         uint64_t charge = weiri_rule_charge(rule, call->cost);
         uint64_t opens = opens_at(rule, state_of(rule, states), &views->of[i], call->limits[i], charge);

@@ -25,11 +25,10 @@ static uint32_t search_chunks(const weiri_log *log, const search *what)
     high -= (*weiri_log_slot(log, high - 1))->base == log->next; /* the last one may be empty */
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (above(what, *weiri_log_slot(log, middle), 0)) {
+        if (above(what, *weiri_log_slot(log, middle), 0))
             high = middle;
-        } else {
+        else
             low = middle;
-        }
     }
     return low;
 }
@@ -48,11 +47,10 @@ static uint32_t search_chunk(const search *what, const weiri_chunk *chunk, uint3
     }
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (above(what, chunk, middle)) {
+        if (above(what, chunk, middle))
             high = middle;
-        } else {
+        else
             low = middle;
-        }
     }
     return high;
 }
@@ -62,9 +60,8 @@ static uint32_t first_above(const weiri_log *log, const search *what)
 {
     const weiri_chunk *chunk = *weiri_log_slot(log, log->dead);
     uint32_t from = log->first - chunk->base;
-    if (above(what, chunk, from)) {
+    if (above(what, chunk, from))
         return log->first;
-    }
     if (!above(what, chunk, weiri_log_filled(log, chunk) - 1)) {
         uint32_t found = search_chunks(log, what);
         from = found == log->dead ? weiri_log_filled(log, chunk) - 1 : 0;
@@ -82,22 +79,20 @@ weiri_log_view weiri_log_look(const weiri_log *log, const weiri_rule *rule, uint
         search what = {words, WEIRI_LOG_STAMP, 0, view.time - rule->window};
         view.first = log->newest > what.bound ? first_above(log, &what) : log->next;
     }
-    if (words == 1) {
+    if (words == 1)
         view.used = log->next - view.first;
-    } else if (view.first != log->next) {
+    else if (view.first != log->next)
         view.used = log->total - weiri_log_record(log, words, view.first)[WEIRI_LOG_BEFORE];
-    }
     return view;
 }
 
 void weiri_log_charge(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, uint64_t charge)
 {
     uint32_t words = weiri_log_words(rule);
-    if (!weiri_log_has_room(log)) {
+    if (!weiri_log_has_room(log))
         weiri_log_make_room(log, words, view->first);
-    } else if (view->first != log->first) {
+    else if (view->first != log->first)
         weiri_log_let_go(log, view->first);
-    }
     weiri_chunk *last = *weiri_log_slot(log, log->chunks - 1);
     uint64_t *made = &last->words[(size_t)(log->next - last->base) * words];
     made[WEIRI_LOG_STAMP] = view->time;
@@ -114,9 +109,8 @@ uint64_t weiri_log_opens(const weiri_log *log, const weiri_rule *rule, const wei
                          uint64_t charge)
 {
     uint64_t room = limit - charge;
-    if (view->used <= room) {
+    if (view->used <= room)
         return view->time;
-    }
     uint32_t words = weiri_log_words(rule);
     uint32_t stays = view->first + (uint32_t)(view->used - room);
     if (words == 2) {
@@ -138,4 +132,3 @@ void weiri_log_clear(weiri_log *log, const weiri_rule *rule)
     (void)rule;
     weiri_log_let_go(log, log->next);
 }
-

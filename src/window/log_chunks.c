@@ -21,11 +21,10 @@ const uint64_t *weiri_log_record(const weiri_log *log, uint32_t words, uint32_t 
     uint32_t high = log->chunks;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if ((*weiri_log_slot(log, middle))->base - log->first <= distance) {
+        if ((*weiri_log_slot(log, middle))->base - log->first <= distance)
             low = middle;
-        } else {
+        else
             high = middle;
-        }
     }
     const weiri_chunk *chunk = *weiri_log_slot(log, low);
     return &chunk->words[(size_t)(number - chunk->base) * words];
@@ -40,9 +39,8 @@ static uint32_t dead_at(const weiri_log *log, uint32_t first)
     for (; chunk < log->chunks; chunk++) {
         uint32_t capacity = (*weiri_log_slot(log, chunk))->capacity;
         end += chunk == log->dead ? capacity - (log->first - (*weiri_log_slot(log, chunk))->base) : capacity;
-        if (end > gone) {
+        if (end > gone)
             break;
-        }
     }
     return chunk;
 }
@@ -75,9 +73,8 @@ static uint32_t small_capacity(uint32_t records)
 /* The capacity of a chunk that is appended: a growing share, so that there are few chunks however many records. */
 static uint32_t large_capacity(uint32_t live)
 {
-    if (live == 0) {
+    if (live == 0)
         return small_capacity(1);
-    }
     uint32_t share = (live / 16 + 7) / 8 * 8;
     return live < 256 ? 32 : share > 64 ? share : 64;
 }
@@ -91,9 +88,8 @@ static bool suits(uint32_t capacity, uint32_t wanted)
 static plan plan_for(const weiri_log *log, uint32_t first)
 {
     plan how = {.how = ROOM};
-    if (weiri_log_has_room(log)) {
+    if (weiri_log_has_room(log))
         return how;
-    }
     uint32_t live = log->next - first;
     uint32_t dead = dead_at(log, first);
     if (log->chunks > 0 && dead + 1 >= log->chunks) { /* what is live is in the last chunk, which is full */
@@ -123,11 +119,9 @@ static plan plan_for(const weiri_log *log, uint32_t first)
 static uint32_t index_capacity(uint32_t chunks)
 {
     uint32_t capacity = chunks <= 1 ? 1 : chunks <= 4 ? 4 : 8;
-    for (; capacity < chunks; capacity *= 2) {
-        if (capacity >= 16 && capacity + capacity / 2 >= chunks) {
+    for (; capacity < chunks; capacity *= 2)
+        if (capacity >= 16 && capacity + capacity / 2 >= chunks)
             return capacity + capacity / 2;
-        }
-    }
     return capacity;
 }
 
@@ -151,18 +145,16 @@ static weiri_log_need trim_needs_from(const weiri_log *log, const weiri_rule *ru
     if (live > 0 && live <= SMALL) {
         uint32_t fitting = small_capacity(live + 1);
         uint64_t held = 0;
-        for (uint32_t chunk = log->dead; chunk < log->chunks; chunk++) {
+        for (uint32_t chunk = log->dead; chunk < log->chunks; chunk++)
             held += (*weiri_log_slot(log, chunk))->capacity;
-        }
         if (held >= 2 * fitting) {
             need.chunk = chunk_bytes(fitting, weiri_log_words(rule));
             chunks += chunks > 1; /* a single one is exchanged */
         }
     }
     uint32_t capacity = index_capacity(chunks);
-    if (chunks > weiri_log_places(log) || 2 * capacity <= log->index_capacity) {
+    if (chunks > weiri_log_places(log) || 2 * capacity <= log->index_capacity)
         need.index = capacity * sizeof(weiri_chunk *);
-    }
     return need;
 }
 
@@ -175,9 +167,8 @@ weiri_log_need weiri_log_trim_needs(const weiri_log *log, const weiri_rule *rule
 static void supply_index(weiri_log *log, void **index, size_t *index_size)
 {
     weiri_chunk **larger = *index;
-    for (uint32_t chunk = 0; chunk < log->chunks; chunk++) {
+    for (uint32_t chunk = 0; chunk < log->chunks; chunk++)
         larger[chunk] = *weiri_log_slot(log, chunk);
-    }
     uint32_t capacity = (uint32_t)(*index_size / sizeof(weiri_chunk *));
     *index = log->index_capacity > 0 ? log->index : NULL;
     *index_size = log->index_capacity * sizeof(weiri_chunk *);
@@ -228,25 +219,22 @@ void weiri_log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_vi
     weiri_log_need need = trim ? trim_needs_from(log, rule, view->first) : weiri_log_needs(log, rule, view);
     bool shrinks = need.index < log->index_capacity * sizeof(weiri_chunk *);
     if (need.index > 0 && *index != NULL && *index_size >= need.index &&
-        (!shrinks || *index_size < log->index_capacity * sizeof(weiri_chunk *))) {
+        (!shrinks || *index_size < log->index_capacity * sizeof(weiri_chunk *)))
         supply_index(log, index, index_size);
-    }
     bool replaces = trim ? log->chunks == 1 : plan_for(log, view->first).how == REPLACE;
     bool placed = replaces || log->chunks < weiri_log_places(log);
-    if (need.chunk == 0 || *chunk == NULL || *chunk_size < need.chunk || !placed) {
+    if (need.chunk == 0 || *chunk == NULL || *chunk_size < need.chunk || !placed)
         return;
-    }
     uint32_t words = weiri_log_words(rule);
     weiri_chunk *fresh = *chunk;
     weiri_chunk *old = NULL;
     fresh->capacity = (uint32_t)((*chunk_size - sizeof(weiri_chunk)) / sizeof(uint64_t) / words);
-    if (trim) {
+    if (trim)
         old = gather(log, words, fresh, view->first);
-    } else if (replaces) {
+    else if (replaces)
         old = replace_last(log, words, fresh);
-    } else {
+    else
         append(log, fresh, log->next);
-    }
     *chunk = old;
     *chunk_size = old ? weiri_chunk_size(old, rule) : 0;
 }
@@ -276,11 +264,10 @@ void weiri_log_make_room(weiri_log *log, uint32_t words, uint32_t first)
 {
     plan how = plan_for(log, first);
     weiri_log_let_go(log, first);
-    if (how.how == SLIDE) {
+    if (how.how == SLIDE)
         slide(log, words);
-    } else if (how.how == RECYCLE) {
+    else if (how.how == RECYCLE)
         recycle(log, how.dead);
-    }
 }
 
 /* A chunk that is out of the log holds the link to the next one in its first word. */
@@ -295,9 +282,8 @@ weiri_chunk *weiri_log_shed(weiri_log *log, const weiri_rule *rule, bool all)
 {
     (void)rule;
     uint32_t taken = all ? log->chunks : log->dead;
-    if (!all && log->first == log->next && log->chunks > 0) {
+    if (!all && log->first == log->next && log->chunks > 0)
         taken = log->chunks - suits((*weiri_log_slot(log, log->chunks - 1))->capacity, large_capacity(0));
-    }
     weiri_chunk *shed = NULL;
     for (uint32_t chunk = 0; chunk < taken; chunk++) {
         weiri_chunk *out = *weiri_log_slot(log, chunk);

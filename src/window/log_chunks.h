@@ -37,9 +37,8 @@ static inline uint32_t weiri_log_places(const weiri_log *log)
 /* The place of a chunk in the index, 0: the oldest; `chunks`: the free place after the last. */
 static inline weiri_chunk **weiri_log_slot(const weiri_log *log, uint32_t chunk)
 {
-    if (log->index_capacity == 0) {
+    if (log->index_capacity == 0)
         return (weiri_chunk **)(uintptr_t)&log->only;
-    }
     uint32_t at = log->index_first + chunk;
     return &log->index[at < log->index_capacity ? at : at - log->index_capacity];
 }
@@ -53,9 +52,8 @@ static inline uint32_t weiri_log_filled(const weiri_log *log, const weiri_chunk 
 
 static inline bool weiri_log_has_room(const weiri_log *log)
 {
-    if (log->dead == log->chunks) {
+    if (log->dead == log->chunks)
         return false;
-    }
     const weiri_chunk *last = *weiri_log_slot(log, log->chunks - 1);
     return log->next - last->base < last->capacity;
 }

@@ -17,11 +17,8 @@ typedef struct ring {
 
 static ring ring_of(uint64_t window, uint64_t buckets)
 {
-    weir_rule rule = {.limit = 1,
-                      .window_ns = window,
-                      .algorithm = WEIR_BUCKETS,
-                      .meter = WEIR_PER_COST,
-                      .buckets = buckets};
+    weir_rule rule = {
+        .limit = 1, .window_ns = window, .algorithm = WEIR_BUCKETS, .meter = WEIR_PER_COST, .buckets = buckets};
     ring made = {.rule = weiri_rule_make(&rule, WEIR_TIME_MAX)};
     made.state = calloc(1, made.rule.size);
     cr_assert(made.state != NULL);
@@ -52,9 +49,8 @@ static uint64_t used_at(const ring *r, uint64_t time)
 static void check_ring(const ring *r)
 {
     uint64_t sum = 0;
-    for (uint64_t i = 0; i <= r->rule.buckets; i++) {
+    for (uint64_t i = 0; i <= r->rule.buckets; i++)
         sum += slot(r, i);
-    }
     EQUALS(sum, r->state->total);
     EQUALS(r->state->head, r->state->newest / r->rule.width);
     cr_assert(r->state->head_slot <= r->rule.buckets);
@@ -242,7 +238,6 @@ static void random_trace(random_source *source)
 Test(window_buckets, random_traces_of_every_size_count_as_the_rule_says)
 {
     random_source source = random_from(random_seed("window_buckets"), 0);
-    for (uint64_t i = random_scaled(10000); i > 0; i--) {
+    for (uint64_t i = random_scaled(10000); i > 0; i--)
         random_trace(&source);
-    }
 }

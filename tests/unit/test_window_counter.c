@@ -141,8 +141,7 @@ static void check_view(weiri_counter state, const weiri_rule *rule, const weiri_
                        uint64_t charge)
 {
     uint64_t window = rule->window;
-    cr_assert(weiri_counter_accepts(view, rule, limit, charge) ==
-              accepts_at(state, window, view->time, limit, charge));
+    cr_assert(weiri_counter_accepts(view, rule, limit, charge) == accepts_at(state, window, view->time, limit, charge));
     uint64_t remaining = weiri_counter_remaining(view, rule, limit);
     cr_assert(remaining == 0 || accepts_at(state, window, view->time, limit, remaining));
     cr_assert(!accepts_at(state, window, view->time, limit, remaining + 1));
@@ -179,7 +178,6 @@ static void random_round(random_source *source)
 Test(window_counter, random_states_of_every_size_answer_as_the_rule_says)
 {
     random_source source = random_from(random_seed("window_counter"), 0);
-    for (uint64_t i = random_scaled(30000); i > 0; i--) {
+    for (uint64_t i = random_scaled(30000); i > 0; i--)
         random_round(&source);
-    }
 }

@@ -8,15 +8,18 @@
 #include "window_states.h"
 
 #define LOG(limit_, window_)                                                                                           \
-    {.algorithm = WEIR_LOG, .limit = (limit_), .window_ns = (window_), .meter = WEIR_PER_COST}
+    {                                                                                                                  \
+        .algorithm = WEIR_LOG, .limit = (limit_), .window_ns = (window_), .meter = WEIR_PER_COST                       \
+    }
 #define COUNTER(limit_, window_)                                                                                       \
-    {.algorithm = WEIR_COUNTER, .limit = (limit_), .window_ns = (window_), .meter = WEIR_PER_COST}
+    {                                                                                                                  \
+        .algorithm = WEIR_COUNTER, .limit = (limit_), .window_ns = (window_), .meter = WEIR_PER_COST                   \
+    }
 #define BUCKETS(limit_, window_, buckets_)                                                                             \
-    {.algorithm = WEIR_BUCKETS,                                                                                        \
-     .limit = (limit_),                                                                                                \
-     .window_ns = (window_),                                                                                           \
-     .meter = WEIR_PER_COST,                                                                                           \
-     .buckets = (buckets_)}
+    {                                                                                                                  \
+        .algorithm = WEIR_BUCKETS, .limit = (limit_), .window_ns = (window_), .meter = WEIR_PER_COST,                  \
+        .buckets = (buckets_)                                                                                          \
+    }
 
 /* One call and its answer: verdict, remaining, retry. */
 typedef struct row {
@@ -87,9 +90,8 @@ Test(window_decide, cost_zero_records_nothing_and_is_refused_only_in_debt)
     weiri_decide(&key.rules, key.states, &call, &views);
     cr_assert(views.accepted && !views.records);
     key_take(&key, 7, 0);
-    for (size_t i = 0; i < key.rules.states_size; i++) {
+    for (size_t i = 0; i < key.rules.states_size; i++)
         cr_assert(((const char *)key.states)[i] == 0);
-    }
     key_close(&key);
 }
 
@@ -100,9 +102,8 @@ Test(window_decide, a_lowered_limit_leaves_debt_in_every_algorithm)
     for (size_t i = 0; i < 3; i++) {
         key_states key;
         key_open(&key, &rules[i], 1);
-        for (int charge = 0; charge < 5; charge++) {
+        for (int charge = 0; charge < 5; charge++)
             key_take(&key, 0, 1);
-        }
         key.limits[0] = 3;
         for (uint64_t cost = 0; cost < 2; cost++) {
             weir_decision refused = key_take(&key, 10, cost);
@@ -293,15 +294,14 @@ static uint64_t weight(const naive_rule *r, uint64_t time)
     for (size_t i = 0; i < r->count; i++) {
         int64_t stamp = (int64_t)r->stamp[i];
         int64_t share = 0;
-        if (r->rule.algorithm == WEIR_LOG) {
+        if (r->rule.algorithm == WEIR_LOG)
             share = stamp > now - window ? window : 0;
-        } else if (r->rule.algorithm == WEIR_BUCKETS) { /* as long as the last instant of its bucket is inside */
+        else if (r->rule.algorithm == WEIR_BUCKETS) /* as long as the last instant of its bucket is inside */
             share = (stamp / width + 1) * width - 1 > now - window ? window : 0;
-        } else if (stamp / window == now / window) {
+        else if (stamp / window == now / window)
             share = window;
-        } else if (stamp / window == now / window - 1) {
+        else if (stamp / window == now / window - 1)
             share = window - now % window;
-        }
         sum += r->charge[i] * (uint64_t)share;
     }
     return sum;
@@ -311,28 +311,24 @@ static bool naive_fits(const naive *n, size_t i, uint64_t now, uint64_t charge)
 {
     const naive_rule *r = &n->rule[i];
     uint64_t window = r->rule.window_ns;
-    return charge <= n->limits[i] &&
-           weight(r, naive_time(n, r, now)) + charge * window <= n->limits[i] * window;
+    return charge <= n->limits[i] && weight(r, naive_time(n, r, now)) + charge * window <= n->limits[i] * window;
 }
 
 static uint64_t naive_remaining(const naive *n, size_t i, uint64_t now)
 {
     uint64_t remaining = 0;
-    while (naive_fits(n, i, now, remaining + 1)) {
+    while (naive_fits(n, i, now, remaining + 1))
         remaining++;
-    }
     return remaining;
 }
 
 static uint64_t naive_wait(const naive *n, size_t i, uint64_t now, uint64_t charge)
 {
     uint64_t wait = 0;
-    if (charge > n->limits[i]) {
+    if (charge > n->limits[i])
         return WEIR_NEVER;
-    }
-    while (!naive_fits(n, i, now + wait, charge)) {
+    while (!naive_fits(n, i, now + wait, charge))
         wait++;
-    }
     return wait;
 }
 
@@ -344,9 +340,8 @@ static void naive_standing(const naive *n, size_t i, uint64_t now, weir_decision
     d->remaining = naive_remaining(n, i, now);
     if (weight(&n->rule[i], naive_time(n, &n->rule[i], now)) > 0) {
         d->release_after_ns = 1;
-        while (naive_remaining(n, i, now + d->release_after_ns) <= d->remaining) {
+        while (naive_remaining(n, i, now + d->release_after_ns) <= d->remaining)
             d->release_after_ns++;
-        }
     }
 }
 
@@ -381,9 +376,8 @@ static weir_decision naive_decide(naive *n, uint64_t now, uint64_t cost, bool ta
             least = i;
         }
     }
-    if (take && d.verdict) {
+    if (take && d.verdict)
         naive_record(n, now, cost);
-    }
     naive_standing(n, d.verdict ? least : last, now, &d);
     return d;
 }
@@ -407,9 +401,8 @@ static size_t random_rules(random_source *source, weir_rule *rules)
                                .limit = random_between(source, 1, 20),
                                .window_ns = random_sized(source, 6),
                                .meter = random_one_in(source, 3) ? WEIR_PER_REQUEST : WEIR_PER_COST};
-        if (rules[i].algorithm == WEIR_BUCKETS) {
+        if (rules[i].algorithm == WEIR_BUCKETS)
             rules[i].buckets = random_between(source, 1, rules[i].window_ns);
-        }
     }
     return count;
 }
@@ -420,9 +413,8 @@ static void check_until(const key_states *key, naive *n, uint64_t now, uint64_t 
     weiri_call call = key_call(key, now, cost);
     weiri_views views;
     weiri_decide(&key->rules, key->states, &call, &views);
-    if (views.accepted) {
+    if (views.accepted)
         return;
-    }
     uint64_t until = weiri_refused_until(&key->rules, key->states, &call, &views);
     uint64_t retry = naive_decide(n, now, cost, false).retry_after_ns;
     EQUALS(until, retry == WEIR_NEVER ? WEIR_NEVER : now + retry);
@@ -435,9 +427,8 @@ static void check_expiry(const key_states *key, const naive *n)
     uint64_t earliest = 0;
     for (size_t i = 0; i < n->count; i++) {
         const naive_rule *r = &n->rule[i];
-        while (weight(r, earliest > r->newest ? earliest : r->newest) > 0) {
+        while (weight(r, earliest > r->newest ? earliest : r->newest) > 0)
             earliest = (earliest > r->newest ? earliest : r->newest) + 1;
-        }
     }
     cr_assert(expires >= earliest, "expires at %" PRIu64 ", still charged before %" PRIu64, expires, earliest);
 }
@@ -451,18 +442,16 @@ static void random_trace(random_source *source)
     key_open(&key, rules, n->count);
     n->limits = key.limits;
     uint64_t time = random_sized(source, 8) - 1;
-    for (size_t i = 0; i < n->count; i++) {
+    for (size_t i = 0; i < n->count; i++)
         n->rule[i].rule = rules[i];
-    }
     for (size_t step = 0; step < CALLS; step++) {
         time += random_one_in(source, 30) ? random_below(source, 150) : random_below(source, 5);
         uint64_t back = random_one_in(source, 4) ? random_below(source, 70) : 0;
         uint64_t now = time > back ? time - back : 0;
         uint64_t cost = random_one_in(source, 6) ? random_below(source, 25) : random_below(source, 4);
         uint64_t ahead = now + random_below(source, 100);
-        if (random_one_in(source, 40)) {
+        if (random_one_in(source, 40))
             key.floor = n->floor = random_below(source, time + 30);
-        }
         weir_decision wanted = naive_decide(n, ahead, cost, false);
         weir_decision got = key_peek(&key, ahead, cost);
         compare(&got, &wanted, "peek", step);
@@ -477,9 +466,8 @@ static void random_trace(random_source *source)
         }
         if (random_one_in(source, 120)) {
             weiri_clear(&key.rules, key.states);
-            for (size_t i = 0; i < n->count; i++) {
+            for (size_t i = 0; i < n->count; i++)
                 n->rule[i].count = 0;
-            }
         }
     }
     key_close(&key);

@@ -29,9 +29,8 @@ Test(window_divisor, small_numbers_divide_exactly_by_small_divisors)
 {
     for (uint64_t divisor = 1; divisor <= 300; divisor++) {
         weiri_divisor by = weiri_divisor_make(divisor);
-        for (uint64_t n = 0; n <= 1000; n++) {
+        for (uint64_t n = 0; n <= 1000; n++)
             check(n, divisor, by);
-        }
     }
 }
 
@@ -40,9 +39,8 @@ Test(window_divisor, powers_of_two_and_their_neighbours_divide_exactly)
     for (unsigned bits = 0; bits <= 62; bits++) {
         for (int64_t off = -2; off <= 2; off++) {
             uint64_t divisor = (UINT64_C(1) << bits) + (uint64_t)off;
-            if (divisor == 0 || divisor > WEIR_WINDOW_MAX) {
+            if (divisor == 0 || divisor > WEIR_WINDOW_MAX)
                 continue;
-            }
             for (unsigned shift = 0; shift <= 62; shift++) {
                 check_around(UINT64_C(1) << shift, divisor);
                 check_around((UINT64_C(2) << shift) - 1, divisor);
@@ -54,7 +52,6 @@ Test(window_divisor, powers_of_two_and_their_neighbours_divide_exactly)
 Test(window_divisor, random_numbers_of_every_size_divide_exactly)
 {
     random_source source = random_from(random_seed("window_divisor"), 0);
-    for (uint64_t i = random_scaled(300000); i > 0; i--) {
+    for (uint64_t i = random_scaled(300000); i > 0; i--)
         check_around(random_sized(&source, 63), random_sized(&source, 62));
-    }
 }

@@ -10,7 +10,7 @@ enum { RECORDS = 1 << 15 };
 typedef struct twin {
     weiri_rule rule;
     weiri_log log;
-    size_t gone;  /* of the list: what does not count at log.newest */
+    size_t gone; /* of the list: what does not count at log.newest */
     size_t count;
     uint64_t stamp[RECORDS];
     uint64_t charge[RECORDS];
@@ -44,18 +44,16 @@ static bool counts(const twin *t, size_t i, uint64_t time)
 static size_t live_at(const twin *t, uint64_t time)
 {
     size_t live = 0;
-    for (size_t i = t->gone; i < t->count; i++) {
+    for (size_t i = t->gone; i < t->count; i++)
         live += counts(t, i, time);
-    }
     return live;
 }
 
 static uint64_t used_at(const twin *t, uint64_t time)
 {
     uint64_t used = 0;
-    for (size_t i = t->gone; i < t->count; i++) {
+    for (size_t i = t->gone; i < t->count; i++)
         used += counts(t, i, time) ? t->charge[i] : 0;
-    }
     return used;
 }
 
@@ -99,9 +97,8 @@ static void twin_charge(twin *t, const weiri_log_view *view, uint64_t amount)
     cr_assert(t->count < RECORDS);
     t->stamp[t->count] = view->time;
     t->charge[t->count++] = amount;
-    while (!counts(t, t->gone, view->time)) {
+    while (!counts(t, t->gone, view->time))
         t->gone++;
-    }
 }
 
 static weiri_log_view look(const twin *t, uint64_t now)
@@ -149,9 +146,8 @@ Test(window_log, a_record_made_exactly_one_window_ago_no_longer_counts)
 Test(window_log, records_of_one_stamp_all_count_and_all_leave_together)
 {
     twin *t = twin_new(1000, WEIR_PER_COST);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 300; i++)
         take_at(t, 500, 3);
-    }
     weiri_log_view view = look(t, 1499);
     EQUALS(view.used, 900);
     EQUALS(weiri_log_opens(&t->log, &t->rule, &view, 900, 1), 1500);
@@ -192,9 +188,8 @@ Test(window_log, time_never_falls_and_late_means_that_the_floor_decides)
 Test(window_log, a_look_at_a_far_time_lets_go_of_nothing)
 {
     twin *t = twin_new(100, WEIR_PER_REQUEST);
-    for (uint64_t i = 0; i < 64; i++) {
+    for (uint64_t i = 0; i < 64; i++)
         take_at(t, i, 1);
-    }
     weiri_log_view far = look(t, 1000);
     EQUALS(far.used, 0);
     (void)weiri_log_needs(&t->log, &t->rule, &far);
@@ -207,9 +202,8 @@ Test(window_log, a_look_at_a_far_time_lets_go_of_nothing)
 Test(window_log, supplied_memory_that_is_not_used_after_all_lets_go_of_nothing)
 {
     twin *t = twin_new(100, WEIR_PER_REQUEST);
-    for (uint64_t i = 0; i < 8; i++) {
+    for (uint64_t i = 0; i < 8; i++)
         take_at(t, i, 1);
-    }
     weiri_log_view view = look(t, 100); /* one record less: too few to slide, so a larger chunk is asked for */
     EQUALS(view.used, 7);
     weiri_log_need need = weiri_log_needs(&t->log, &t->rule, &view);
@@ -223,9 +217,8 @@ Test(window_log, supplied_memory_that_is_not_used_after_all_lets_go_of_nothing)
 Test(window_log, clearing_forgets_the_charges_and_not_the_time)
 {
     twin *t = twin_new(100, WEIR_PER_COST);
-    for (uint64_t i = 0; i < 500; i++) {
+    for (uint64_t i = 0; i < 500; i++)
         take_at(t, 40, 2);
-    }
     weiri_log_clear(&t->log, &t->rule);
     check_index(&t->log);
     EQUALS(look(t, 0).time, 40);
@@ -357,9 +350,8 @@ Test(window_log, a_full_log_of_a_thousand_costs_less_than_nine_bytes_a_record)
     for (uint64_t i = 0; i < 20000; i++) {
         take_at(t, i, 1);
         shed(t);
-        if (i == 999) {
+        if (i == 999)
             cr_assert(log_bytes(&t->log, &t->rule) <= 8950, "at first fill: %zu", log_bytes(&t->log, &t->rule));
-        }
         if (i >= 2000) {
             sum += log_bytes(&t->log, &t->rule);
             phases++;
@@ -390,9 +382,8 @@ Test(window_log, chunks_grow_with_the_log_so_that_there_are_few)
 Test(window_log, a_dead_chunk_that_suits_is_used_again)
 {
     twin *t = twin_new(100, WEIR_PER_REQUEST);
-    for (uint64_t i = 0; i < 1000; i++) {
+    for (uint64_t i = 0; i < 1000; i++)
         take_at(t, i, 1);
-    }
     uint32_t chunks = t->log.chunks;
     size_t bytes = log_bytes(&t->log, &t->rule);
     for (uint64_t i = 1000; i < 5000; i++) {
@@ -429,9 +420,8 @@ Test(window_log, a_chunk_that_dies_with_a_charge_is_used_for_that_charge)
 Test(window_log, trimming_moves_the_few_live_records_into_a_chunk_that_fits)
 {
     twin *t = twin_new(5000, WEIR_PER_COST);
-    for (uint64_t i = 0; i < 5000; i++) {
+    for (uint64_t i = 0; i < 5000; i++)
         take_at(t, i, i % 7 + 1);
-    }
     EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 9000).chunk, 0); /* 999 live */
     uint64_t time = 9989;
     weiri_log_need need = weiri_log_trim_needs(&t->log, &t->rule, time);
@@ -459,15 +449,14 @@ Test(window_log, trimming_moves_the_few_live_records_into_a_chunk_that_fits)
 Test(window_log, trimming_is_asked_for_from_double_the_capacity_on)
 {
     twin *t = twin_new(1000, WEIR_PER_REQUEST);
-    for (uint64_t i = 0; i < 31; i++) {
+    for (uint64_t i = 0; i < 31; i++)
         take_at(t, i, 1);
-    }
     shed(t);
     EQUALS(header(chunk_at(&t->log, 0), 1), 32);
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1014).chunk, 0);             /* 16 live, and one more: 24 of 32 */
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1015).chunk, 8 + 16 * 8);    /* 15 live: 16 of 32 */
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1029).chunk, 8 + 4 * 8);     /* 1 live: 4 of 32 */
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1030).chunk, 0);             /* none: clear and shed */
+    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1014).chunk, 0);          /* 16 live, and one more: 24 of 32 */
+    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1015).chunk, 8 + 16 * 8); /* 15 live: 16 of 32 */
+    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1029).chunk, 8 + 4 * 8);  /* 1 live: 4 of 32 */
+    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1030).chunk, 0);          /* none: clear and shed */
     EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1014).index, 0);
     twin_free(t);
 }
@@ -498,9 +487,8 @@ Test(window_log, at_most_64_records_are_moved_for_one_charge)
 Test(window_log, shedding_all_leaves_an_empty_log)
 {
     twin *t = twin_new(1000, WEIR_PER_COST);
-    for (uint64_t i = 0; i < 300; i++) {
+    for (uint64_t i = 0; i < 300; i++)
         take_at(t, i, 2);
-    }
     chunks_free(weiri_log_shed(&t->log, &t->rule, true), &t->rule);
     check_index(&t->log);
     EQUALS(t->log.chunks, 0);
@@ -514,12 +502,10 @@ static void random_supply(twin *t, const weiri_log_view *view, random_source *so
 {
     weiri_log_need need = weiri_log_needs(&t->log, &t->rule, view);
     size_t record = t->rule.meter == WEIR_PER_COST ? 16 : 8;
-    if (random_one_in(source, 4)) {
+    if (random_one_in(source, 4))
         need.chunk = random_one_in(source, 2) ? 0 : 8 + record * random_between(source, 8, 80);
-    }
-    if (random_one_in(source, 4)) {
+    if (random_one_in(source, 4))
         need.index = random_one_in(source, 2) ? 0 : 8 * random_between(source, 4, 40);
-    }
     log_supply(&t->log, &t->rule, view, false, need);
     check_index(&t->log);
 }
@@ -577,9 +563,8 @@ static void random_trace(random_source *source, size_t steps)
             shed(t);
             check_index(&t->log);
         }
-        if (random_one_in(source, 50)) {
+        if (random_one_in(source, 50))
             random_trim(t, 0);
-        }
         if (random_one_in(source, 1000)) {
             weiri_log_clear(&t->log, &t->rule);
             t->gone = t->count;

@@ -24,8 +24,8 @@
         if (got_value != wanted_value) {                                                                               \
             snprintf(place, sizeof place, " " __VA_ARGS__);                                                            \
         }                                                                                                              \
-        cr_assert(got_value == wanted_value, "%s is %" PRIu64 ", wanted %" PRIu64 "%s", #got, got_value,               \
-                  wanted_value, place);                                                                                \
+        cr_assert(got_value == wanted_value, "%s is %" PRIu64 ", wanted %" PRIu64 "%s", #got, got_value, wanted_value, \
+                  place);                                                                                              \
     } while (0)
 
 typedef struct key_states {
@@ -47,9 +47,8 @@ static inline void *sized_new(size_t size)
 
 static inline void sized_free(void *memory, size_t size)
 {
-    if (memory == NULL) {
+    if (memory == NULL)
         return;
-    }
     size_t *block = (size_t *)memory - 2;
     EQUALS(block[0], size);
     free(block);
@@ -122,11 +121,9 @@ static inline void key_open(key_states *key, const weir_rule *rules, size_t coun
 
 static inline void key_close(key_states *key)
 {
-    for (unsigned i = 0; i < key->rules.count; i++) {
-        if (key->rules.rule[i].algorithm == WEIR_LOG) {
+    for (unsigned i = 0; i < key->rules.count; i++)
+        if (key->rules.rule[i].algorithm == WEIR_LOG)
             log_free(log_of(key, i), &key->rules.rule[i]);
-        }
-    }
     free(key->states);
 }
 
