@@ -223,7 +223,7 @@ static int call_node(weiri_ask *ask, weiri_segment **segment, const weiri_spot *
         bury(spot->cell, spot->state, node->drop);
         return AGAIN;
     }
-    weiri_views views; /* a peek: it may not store, so it answers as if that had been done */
+    weiri_views views; /* a peek past a frozen cell: it answers as if the dead node were gone */
     weiri_call call = {ask->now, floor > node->drop ? floor : node->drop, ask->cost, ask->limits->limit};
     decide_on_nothing(ask, &call, &views, decision);
     return views.accepted;

@@ -190,24 +190,20 @@ static bool spare_make(weiri_memory *memory, struct spare *spare, const struct w
     return there;
 }
 
-/* Every entry equal to `segment` -> its successor. Under the lock; all pages are fine enough. */
-static void replace(weiri_directory *directory, const weiri_segment *segment)
+/*
+ * Every entry that leads to `segment` -> its successor. They stand side by side in one page: a page is split only where
+ * some segment has a single entry in it, so none fills it. Under the lock; the page is fine enough.
+ */
+static void replace(const weiri_directory *directory, const weiri_segment *segment)
 {
-    const weiri_root *root = weiri_load_relaxed_pointer(&directory->root);
     const weiri_migration *migration = weiri_forward(segment);
-    uint64_t left = segment->depth == 0 ? UINT64_MAX : (UINT64_C(1) << (64 - segment->depth)) - 1;
-    uint64_t hash = segment->prefix;
-    for (;;) {
-        weiri_page *page = weiri_directory_page(root, hash);
-        weiri_apointer *entry = &page->entry[weiri_hash_bits(hash, page->depth, page->bits)];
-        if (weiri_load_relaxed_pointer(entry) == segment) /* release: the successor is complete */
-            weiri_store_release_pointer(entry, weiri_successor(segment, migration, hash));
-        unsigned fine = (unsigned)(page->depth + page->bits);
-        uint64_t width = fine == 0 ? UINT64_MAX : (UINT64_C(1) << (64 - fine)) - 1; /* hashes in an entry, less one */
-        if (left <= width)
-            return;
-        left -= width + 1;
-        hash += width + 1;
+    weiri_page *page = weiri_directory_page(weiri_load_relaxed_pointer(&directory->root), segment->prefix);
+    unsigned fine = (unsigned)(page->depth + page->bits);
+    uint64_t first = weiri_hash_bits(segment->prefix, page->depth, page->bits);
+    for (uint64_t i = 0; i < UINT64_C(1) << (fine - segment->depth); i++) {
+        uint64_t hash = segment->prefix | i << 1 << (63 - fine);
+        weiri_segment *successor = weiri_successor(segment, migration, hash);
+        weiri_store_release_pointer(&page->entry[first + i], successor); /* after it is complete */
     }
 }
 

@@ -71,7 +71,8 @@ static inline __attribute__((always_inline)) weiri_hash weiri_sip_finish(weiri_s
 }
 
 /* The first output word of SipHash-1-3-128 of `length` <= 15 bytes, given as two little-endian words. */
-static inline __attribute__((always_inline)) uint64_t weiri_siphash_short(weiri_hash_key key, uint64_t low, uint64_t high, size_t length)
+static inline __attribute__((always_inline)) uint64_t weiri_siphash_short(weiri_hash_key key, uint64_t low,
+                                                                         uint64_t high, size_t length)
 {
     weiri_sip s = weiri_sip_start(key);
     uint64_t last = low;

@@ -117,7 +117,8 @@ static inline weiri_pair state_in(weiri_segment *segment, const weir_identity *k
 }
 
 /* The first charge of a key in this very segment, which has room. */
-static inline weiri_cell *put_in(struct bench *bench, weiri_segment *segment, const weir_identity *key, weiri_pair state)
+static inline weiri_cell *put_in(struct bench *bench, weiri_segment *segment, const weir_identity *key,
+                                 weiri_pair state)
 {
     weiri_finding finding = weiri_find(segment, weiri_identity_pair(key), key->hash);
     cr_assert_eq(finding.found, WEIRI_FREE);

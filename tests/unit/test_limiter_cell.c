@@ -230,7 +230,7 @@ Test(cell, resets_go_on_wherever_a_migration_stopped)
     }
 }
 
-/* The migration drops at 20, when what was charged at 9 counts nothing: whoever comes is decided no earlier than that. */
+/* The migration drops at 20, when what was charged at 9 counts nothing: no later call is decided before that. */
 Test(cell, a_key_dropped_on_the_way_gets_no_fresh_quota_in_the_past)
 {
     for (enum step step = SOME_FROZEN; step < STEPS; step++) {

@@ -10,7 +10,8 @@
 enum { KEYS = 6, WINDOW = 10 };
 
 static const weir_rule log_one = {.limit = 5, .window_ns = WINDOW, .algorithm = WEIR_LOG, .meter = WEIR_PER_COST};
-static const weir_rule counter_one = {.limit = 5, .window_ns = WINDOW, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_COST};
+static const weir_rule counter_one = {
+    .limit = 5, .window_ns = WINDOW, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_COST};
 
 struct walk {
     weir *limiter;
@@ -101,6 +102,28 @@ Test(each, sees_every_key_once_at_any_step_of_a_migration)
                 cr_assert_eq(walk.seen[i], 1, "step %u", step);
             bench_close(&bench);
         }
+}
+
+Test(each, sees_keys_that_the_directory_does_not_lead_to_so_far)
+{
+    for (unsigned nodes = 0; nodes < 2; nodes++) {
+        struct bench bench;
+        struct walk walk = {.also = NULL};
+        weir *limiter = bench_open(&bench, nodes ? &log_one : &counter_one, 1, 0);
+        weiri_segment *old = fill(limiter, KEYS, 0);
+        weir_identity late = key_at(limiter, 0, 7, KEYS);
+
+        cr_assert(weiri_spinlock_try(&limiter->table.directory.lock)); /* nobody can publish */
+        cr_assert(weiri_split(&limiter->table, old, 0));
+        weiri_complete(&limiter->table, old);
+        cr_assert_eq(take(limiter, &late, 5, 0), 1);
+        cr_assert_eq(weiri_directory_find(&limiter->table.directory, 0), old);
+        walks(&walk, limiter, 0);
+        cr_assert_eq(walk.visits, KEYS + 1);
+        cr_assert_eq(walk.seen[KEYS], 1);
+        weiri_spinlock_unlock(&limiter->table.directory.lock);
+        bench_close(&bench);
+    }
 }
 
 Test(each, leaves_out_dead_nodes_drop_times_and_claims_without_a_charge)

@@ -34,7 +34,8 @@ static bool covers(struct scene *scene, uint64_t now, uint64_t cost, uint64_t fl
     return weiri_refusal_covers(&scene->node, &ask, floor, decision);
 }
 
-static const weir_decision whole = {.rule = 1, .limit = 20, .remaining = 3, .retry_after_ns = 100, .release_after_ns = 50};
+static const weir_decision whole = {
+    .rule = 1, .limit = 20, .remaining = 3, .retry_after_ns = 100, .release_after_ns = 50};
 
 Test(refusal, covers_costs_from_its_own_up_until_it_ends)
 {

@@ -247,6 +247,27 @@ Test(sweep, without_memory_leaves_the_drop_time_in_the_cell_and_it_only_grows)
     }
 }
 
+/* A reset leaves no charge, but its time: so an earlier sweep does not judge the node expired. */
+Test(sweep, an_earlier_drop_does_not_lower_the_time_left_by_a_later_one)
+{
+    for (size_t which = 0; which < NODES; which++) {
+        struct bench bench;
+        weir_identity key;
+        weir *limiter = open_one(&bench, which, &key, 0);
+        weir_request request = request_for(&key, 5);
+
+        sweep_without_memory(&bench, 80);
+        cr_assert_eq(weir_take(limiter, &request, 7, NULL), 1);
+        cr_assert_eq(weir_reset(limiter, &request), 0);
+        sweep_without_memory(&bench, 200);
+        cr_assert_eq(weir_take(limiter, &request, 7, NULL), 1);
+        cr_assert_eq(weir_reset(limiter, &request), 0);
+        sweep_without_memory(&bench, 60);
+        state_is(limiter, &key, (uintptr_t)node_of(limiter, &key), 200);
+        bench_close(&bench);
+    }
+}
+
 Test(sweep, a_migration_carries_a_later_drop_time_and_drops_the_others)
 {
     static const struct {

@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include "../support/random.h"
 #include "sync/atomic.h"
@@ -75,12 +76,14 @@ static uint64_t partner(uint64_t word)
 struct contest {
     weiri_a128 place;
     uint64_t rounds;
+    pthread_barrier_t together;
 };
 
 static void *count_up(void *argument)
 {
     struct contest *contest = argument;
 
+    pthread_barrier_wait(&contest->together);
     for (uint64_t i = 0; i < contest->rounds;) {
         weiri_pair seen = weiri_load_snapshot_128(&contest->place);
         if (seen.word[1] != partner(seen.word[0]))
@@ -92,10 +95,11 @@ static void *count_up(void *argument)
 
 Test(atomic, snapshots_are_never_torn_and_no_swap_is_lost)
 {
-    struct contest contest = {{{0, partner(0)}}, random_scaled(50000)};
+    struct contest contest = {.place = {{0, partner(0)}}, .rounds = random_scaled(300000)};
     pthread_t thread[THREADS];
     void *wrong;
 
+    cr_assert_eq(pthread_barrier_init(&contest.together, NULL, THREADS), 0);
     for (unsigned i = 0; i < THREADS; i++)
         cr_assert_eq(pthread_create(&thread[i], NULL, count_up, &contest), 0);
     for (unsigned i = 0; i < THREADS; i++) {
@@ -107,12 +111,30 @@ Test(atomic, snapshots_are_never_torn_and_no_swap_is_lost)
     cr_assert_eq(end.word[1], partner(end.word[0]));
 }
 
-enum { PLACES = 1000 };
+enum { PLACES = 100000 };
 
 struct places {
     weiri_a128 place[PLACES];
     weiri_a64 won;
+    weiri_a32 readers; /* that have begun */
 };
+
+/* Goes along behind the others: each place is looked at until it is there. */
+static void *read_all(void *argument)
+{
+    struct places *places = argument;
+
+    weiri_store_release_32(&places->readers, 1);
+    for (unsigned i = 0; i < PLACES; i++) {
+        weiri_pair seen;
+        do
+            seen = weiri_load_once_128(&places->place[i]);
+        while (seen.word[0] == 0);
+        if (seen.word[1] != partner(seen.word[0]))
+            return "torn";
+    }
+    return NULL;
+}
 
 /* Each place goes from zero to one value, by whoever is first; all see that one. */
 static void *claim_all(void *argument)
@@ -120,6 +142,8 @@ static void *claim_all(void *argument)
     struct places *places = argument;
     uint64_t own = (uint64_t)(uintptr_t)&own | 1, won = 0;
 
+    while (weiri_load_acquire_32(&places->readers) == 0)
+        sched_yield();
     for (unsigned i = 0; i < PLACES; i++) {
         won += weiri_cas_128(&places->place[i], (weiri_pair){{0, 0}}, (weiri_pair){{own, partner(own)}});
         weiri_pair seen = weiri_load_once_128(&places->place[i]);
@@ -137,7 +161,7 @@ Test(atomic, a_place_written_once_is_seen_whole_and_won_once)
     void *wrong;
 
     for (unsigned i = 0; i < THREADS; i++)
-        cr_assert_eq(pthread_create(&thread[i], NULL, claim_all, &places), 0);
+        cr_assert_eq(pthread_create(&thread[i], NULL, i == 0 ? read_all : claim_all, &places), 0);
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_join(thread[i], &wrong);
         cr_assert_null(wrong);

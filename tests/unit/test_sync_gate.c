@@ -84,7 +84,9 @@ static void fork_and_check(void)
         weiri_gate_hold();
         weiri_gate_release();
         bool good = !wrong && steps == 4 && weiri_gate_is_open() && !weiri_gate_wait() && weiri_rcu_wait();
-        _exit(good ? 0 : 1);
+        /* Not by _exit: valgrind would look for leaks here, and blame it for what threads that are gone have left. */
+        execl(good ? "/bin/true" : "/bin/false", "child", (char *)NULL);
+        _exit(2);
     }
     cr_assert_gt(pid, 0);
     int status;

@@ -35,12 +35,14 @@ struct account {
     volatile uint64_t twin;
     uint64_t rounds;
     bool by_try;
+    pthread_barrier_t together;
 };
 
 static void *pay_in(void *argument)
 {
     struct account *account = argument;
 
+    pthread_barrier_wait(&account->together);
     for (uint64_t i = 0; i < account->rounds; i++) {
         if (account->by_try)
             for (unsigned attempt = 0; !weiri_spinlock_try(&account->lock); attempt++)
@@ -60,10 +62,11 @@ static void *pay_in(void *argument)
 Test(spinlock, keeps_four_threads_apart_over_a_plain_counter)
 {
     for (unsigned by_try = 0; by_try < 2; by_try++) {
-        struct account account = {.rounds = random_scaled(100000), .by_try = by_try == 1};
+        struct account account = {.rounds = random_scaled(400000), .by_try = by_try == 1};
         pthread_t thread[THREADS];
         void *wrong;
 
+        cr_assert_eq(pthread_barrier_init(&account.together, NULL, THREADS), 0);
         for (unsigned i = 0; i < THREADS; i++)
             cr_assert_eq(pthread_create(&thread[i], NULL, pay_in, &account), 0);
         for (unsigned i = 0; i < THREADS; i++) {

@@ -94,7 +94,8 @@ Test(migration, that_may_shrink_leads_nowhere_until_one_is_selected)
 
 Test(migration, inherits_the_floor_and_raises_it_to_the_drop_time)
 {
-    static const uint64_t floors[][3] = {{0, 0, 0}, {50, 49, 50}, {50, 50, 50}, {50, 51, 51}, {0, UINT64_MAX, UINT64_MAX}};
+    static const uint64_t floors[][3] = {{0, 0, 0}, {50, 49, 50}, {50, 50, 50}, {50, 51, 51},
+                                         {0, UINT64_MAX, UINT64_MAX}};
     struct bench bench;
 
     bench_without_segment(&bench);
