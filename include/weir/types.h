@@ -90,7 +90,7 @@ typedef struct weir_request {
 
 /* Bits of weir_decision.flags. */
 enum weir_decision_flag {
-    WEIR_LATE = 1,       /* `now` was earlier than the floor left by a dropped key: decided at the floor */
+    WEIR_LATE = 1,       /* `now` was earlier than the floor left where something was dropped: decided at the floor */
     WEIR_TABLE_FULL = 2, /* max_keys reached: not recorded; decided by options.when_full; retry_after_ns 0 = unknown */
     WEIR_NO_MEMORY = 4   /* an allocation failed: as WEIR_TABLE_FULL */
 };
@@ -123,7 +123,8 @@ enum weir_when_full { WEIR_FULL_REFUSE = 0, WEIR_FULL_ADMIT = 1 };
 /*
  * Memory. `allocate` returns `size` bytes aligned to `alignment` (a power of two, 16 ... 4096), or NULL; `release` gets
  * the same size back. Both are called from any thread, the janitor's included, at times inside a read section of RCU:
- * they must neither call weir nor wait for an RCU grace period.
+ * they must neither call weir nor wait for an RCU grace period. If they take locks around fork (pthread_atfork), those
+ * handlers must be registered before the first weir_open.
  */
 typedef struct weir_allocator {
     void *(*allocate)(void *argument, size_t alignment, size_t size);
@@ -150,7 +151,8 @@ typedef struct weir_options {
     uint64_t max_limit;          /* what any limit may reach by weir_set_limits; 0: as far as the algorithm goes, but
                                     below 2^32 for a counter whose limits all are. One counter rule that stays below
                                     2^32 is kept inline, without a node or a lock */
-    uint64_t max_keys;           /* keys held at once; 0: no bound */
+    uint64_t max_keys;           /* keys held at once; 0: no bound. A fork in the middle of another thread's insertion
+                                    may cost the child one of them */
     weir_allocator allocator;    /* all NULL: the C library's */
     char *error;                 /* NULL, or where weir_open writes what is wrong, in words */
     size_t error_size;           /* bytes at `error` */

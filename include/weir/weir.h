@@ -7,7 +7,7 @@
  *
  * Progress, told per function: "lock-free" means that some thread always completes, however others are preempted;
  * "key's lock" means that a call waits at most for calls on the same key, each holding the lock for a number of steps
- * that grows with the logarithm of the limit at most.
+ * that grows at most with the logarithm of the limit (with buckets: with their number).
  *
  * fork: handlers are installed by the first weir_open; a child goes on from a copy of every limiter. weir uses liburcu's
  * bp flavour and calls its fork hooks: a host that uses the same flavour must not call them again. fork is not allowed
@@ -90,7 +90,7 @@ WEIR_CHECKED bool weir_allow(weir *limiter, const void *key, size_t key_len);
  * Decides, and records the charge when accepted.
  *   request   whose key, cost and plan
  *   now       ns on the limiter's clock, or WEIR_NOW; late, equal and backward times are legal and grant nothing
- *   decision  NULL (the verdict alone: no division, no wait worked out), or where the whole answer goes
+ *   decision  NULL (the verdict alone: cheaper, and without a division), or where the whole answer goes
  * Returns 1 accepted, 0 refused, or -EINVAL (key_len, plan, flags, reserved fields, now out of range, an identity of
  * another limiter, WEIR_NOW without a clock): nothing was recorded. A full table or lack of memory is no error: the
  * call is decided by options.when_full and flagged in the decision.
@@ -158,8 +158,8 @@ WEIR_CHECKED int weir_set_limits(weir *limiter, uint32_t plan, const uint64_t *l
 WEIR_API int weir_sweep(weir *limiter, uint64_t now, uint64_t max_keys);
 
 /*
- * Frees what was retired before the call, after waiting one RCU grace period (some milliseconds). Not needed where
- * there is a janitor.
+ * Frees what was retired, after waiting one RCU grace period (some milliseconds). Not needed where there is a janitor.
+ * What another call is freeing at the same time is freed when that returns.
  * Returns 0; -EDEADLK inside a read section of liburcu-bp; -EPERM where the kernel refuses the membarrier call that a
  * grace period needs (nothing freed, nothing lost).
  */

@@ -55,7 +55,7 @@ int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept)
         return -1;
     }
     weiri_sweep_next(limiter, time, ask->holding); /* so that no dead key keeps others out for ever */
-    return weiri_table_reserve(&limiter->table) ? 1 : 0;
+    return -1;
 }
 
 /* --- the read section, and the fork gate --- */
@@ -63,7 +63,7 @@ int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept)
 typedef int (*attempt)(weiri_ask *ask, weir_decision *decision);
 
 /* One call in a read section of its own. Where the fork gate is closed, the section is left, and it starts over. */
-static int run(weiri_ask *ask, uint32_t plan, attempt once, weir_decision *decision)
+static inline __attribute__((always_inline)) int run(weiri_ask *ask, uint32_t plan, attempt once, weir_decision *decision)
 {
     int result;
     for (;;) {
@@ -76,7 +76,7 @@ static int run(weiri_ask *ask, uint32_t plan, attempt once, weir_decision *decis
         ask->holding = weiri_gate_wait();
     }
     if (ask->holding)
-        weiri_gate_release();
+        weiri_gate_release(true);
     if (ask->slow)
         weiri_relieve(ask->limiter);
     return result;
@@ -88,13 +88,16 @@ static attempt attempt_of(const weir *limiter)
 }
 
 /* Checks a request; *own is filled where it does not bring an identity. Returns the identity, or NULL. */
-static const weir_identity *checked(const weir *limiter, const weir_request *request, weir_identity *own)
+static inline const weir_identity *checked(const weir *limiter, const weir_request *request, weir_identity *own)
 {
     if (request->flags != 0 || (request->receipt | request->reserved[0] | request->reserved[1]) != 0)
         return NULL;
     if (request->identity)
         return request->identity->owner == limiter->owner ? request->identity : NULL;
-    return weir_identify(limiter, request->key, request->key_len, own) == 0 ? own : NULL;
+    if (request->key_len > WEIR_KEY_MAX || (!request->key && request->key_len != 0))
+        return NULL;
+    weiri_identify(limiter->table.hash_key, request->key, request->key_len, own);
+    return own; /* its owner is not looked at again */
 }
 
 /* Checks a request and makes an ask of it; `now` is resolved. 0 or -EINVAL. */
@@ -114,7 +117,8 @@ static int call(weir *limiter, const weir_request *request, uint64_t now, bool p
     if (!weiri_resolve_now(limiter, &now) || ask_for(&ask, limiter, request, now, &own) != 0)
         return -EINVAL;
     ask.peek = peek;
-    return run(&ask, request->plan, attempt_of(limiter), decision);
+    return limiter->nodes ? run(&ask, request->plan, weiri_node_call, decision)
+                          : run(&ask, request->plan, weiri_cell_call, decision);
 }
 
 int weir_identify(const weir *limiter, const void *key, size_t key_len, weir_identity *identity)

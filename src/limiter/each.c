@@ -78,7 +78,7 @@ static int fill_page(weir *limiter, uint64_t hash, uint64_t time, struct page *p
             continue;
         }
         if (holding)
-            weiri_gate_release();
+            weiri_gate_release(true);
         holding = false;
         if (result != -EAGAIN)
             return result;

@@ -37,16 +37,20 @@ static uint64_t monotonic(void)
     return (uint64_t)time.tv_sec * WEIR_SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* The limiter whose turn has come, or NULL and the time to wait for. `turn` is held. */
+static uint64_t due(const weir *limiter)
+{
+    return limiter->hurried < limiter->next_sweep ? limiter->hurried : limiter->next_sweep;
+}
+
+/* The limiter that has been due longest, so that none is starved by one that is due again at once; or NULL, and the time
+ * to wait for. `turn` is held. */
 static weir *next_due(uint64_t now, uint64_t *until)
 {
-    *until = now + WEIR_HOUR;
-    for (weir *limiter = limiters; limiter; limiter = limiter->next_tended) {
-        if (limiter->hurried || limiter->next_sweep <= now)
-            return limiter;
-        *until = limiter->next_sweep < *until ? limiter->next_sweep : *until;
-    }
-    return NULL;
+    weir *first = limiters;
+    for (weir *limiter = limiters; limiter; limiter = limiter->next_tended)
+        first = due(limiter) < due(first) ? limiter : first;
+    *until = first ? due(first) : now + WEIR_HOUR;
+    return first && *until <= now ? first : NULL;
 }
 
 static bool wanted_away(void)
@@ -65,9 +69,9 @@ static void tend(weir *limiter, bool sweep)
         uint64_t time = weiri_drop_time(limiter, now);
         int end;
         do {
-            weiri_gate_hold();
+            bool inside = weiri_gate_hold();
             end = weiri_sweep_some(limiter, &hash, time, SLICE, true);
-            weiri_gate_release();
+            weiri_gate_release(inside);
             if (weiri_memory_crowded(&limiter->memory))
                 weiri_reclaim(&limiter->memory);
         } while (!end && !wanted_away());
@@ -80,12 +84,12 @@ static void take_turn(weir *limiter, uint64_t now)
 {
     bool sweep = limiter->next_sweep <= now;
     at_work = limiter;
-    limiter->hurried = false;
-    if (sweep)
-        limiter->next_sweep = now + limiter->sweep_interval;
+    limiter->hurried = UINT64_MAX;
     pthread_mutex_unlock(&turn);
     tend(limiter, sweep);
     pthread_mutex_lock(&turn);
+    if (sweep)
+        limiter->next_sweep = monotonic() + limiter->sweep_interval;
     at_work = NULL;
     pthread_cond_broadcast(&left);
 }
@@ -162,6 +166,7 @@ int weiri_janitor_add(weir *limiter)
     if (!error) {
         pthread_mutex_lock(&turn);
         limiter->tended = true;
+        limiter->hurried = UINT64_MAX;
         limiter->next_sweep = monotonic() + limiter->sweep_interval;
         limiter->next_tended = limiters;
         limiters = limiter;
@@ -183,8 +188,11 @@ static bool take_off(weir *limiter)
         }
     }
     limiter->closing = true;
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* waiting is a cancellation point; `life` is held */
     while (at_work == limiter)
         pthread_cond_wait(&left, &turn);
+    pthread_setcancelstate(before, &before);
     bool last = limiters == NULL;
     pthread_mutex_unlock(&turn);
     return last;
@@ -202,10 +210,11 @@ void weiri_janitor_remove(weir *limiter)
 
 bool weiri_janitor_wake(weir *limiter)
 {
-    pthread_mutex_lock(&turn);
+    if (pthread_mutex_trylock(&turn) != 0)
+        return true; /* a decision does not wait for it: whoever retires next calls again */
     bool there = running;
-    if (there && !limiter->hurried) {
-        limiter->hurried = true;
+    if (there && limiter->hurried == UINT64_MAX) {
+        limiter->hurried = monotonic();
         pthread_cond_signal(&called);
     }
     pthread_mutex_unlock(&turn);

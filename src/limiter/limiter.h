@@ -53,9 +53,9 @@ struct weir {
     /* The janitor's, under its lock (janitor.c). */
     bool tended;  /* has a janitor; set by open */
     bool closing;
-    bool hurried; /* its turn has come, whatever the time */
     uint64_t sweep_interval;
     uint64_t next_sweep; /* CLOCK_MONOTONIC, ns */
+    uint64_t hurried;    /* when somebody found its retired memory crowded; UINT64_MAX: nobody */
     struct weir *next_tended;
 };
 
@@ -103,8 +103,8 @@ weiri_segment *weiri_find_room(weiri_ask *ask, weiri_segment *segment);
 
 /*
  * Reserves room in the count of keys, sweeping where there is none: the key's own segment, or if nothing has expired
- * there one other, each time the next. 1: reserved. 0: full. -1: the segment has been replaced: *segment is where to
- * look again.
+ * there one other, each time the next. 1: reserved. -1: look again from *segment on, since something was swept, or
+ * another call has claimed the very key. 0: looked again, and full.
  */
 int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept);
 

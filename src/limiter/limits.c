@@ -26,7 +26,7 @@ int weir_set_limits(weir *limiter, uint32_t plan, const uint64_t *limits, size_t
     for (size_t i = 0; i < count; i++)
         if (limits[i] < 1 || limits[i] > limiter->rules.rule[i].max_limit)
             return -EINVAL;
-    weiri_gate_hold(); /* no fork finds the lock held */
+    bool inside = weiri_gate_hold(); /* no fork finds the lock held */
     pthread_mutex_lock(&limiter->limits_lock);
     weiri_limits *new = weiri_limits_new(limiter, limits);
     if (new) { /* exchange: release, so that the limits are complete before they are found */
@@ -34,7 +34,7 @@ int weir_set_limits(weir *limiter, uint32_t plan, const uint64_t *limits, size_t
         weiri_retire(&limiter->memory, &old->retired, sizeof *old);
     }
     pthread_mutex_unlock(&limiter->limits_lock);
-    weiri_gate_release();
+    weiri_gate_release(inside);
     weiri_relieve(limiter);
     return new ? 0 : -ENOMEM;
 }

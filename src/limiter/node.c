@@ -72,6 +72,9 @@ static bool charge_private(const weiri_ask *ask, weiri_node *node, const weiri_c
 
 /* --- a call on a node --- */
 
+/* What one round of a call came to, beside 1 and 0. */
+enum { AGAIN = -1 };
+
 enum outcome { REFUSED = 0, ACCEPTED = 1, DEAD, LACKING };
 
 /* Works out a refusal's end and writes it down. Under the lock. */
@@ -85,9 +88,24 @@ static void refuse(weiri_node *node, const weiri_ask *ask, const weiri_call *cal
         weiri_refusal_publish(node, ask, weiri_refused_until(rules, node->states, call, views), decision);
 }
 
+/* Takes dead chunks out of the logs. Under the lock. False: there were none, and *husks is not filled. */
+static bool shed_dead(const weir *limiter, weiri_node *node, weiri_husks *husks)
+{
+    bool any = false;
+    for (unsigned i = 0; i < limiter->rules.count; i++) {
+        if (!weiri_is_log(limiter, i) || weiri_log_of(limiter, node, i)->dead == 0)
+            continue;
+        if (!any)
+            *husks = (weiri_husks){.chunks = {NULL}};
+        any = true;
+        husks->chunks[i] = weiri_log_shed(weiri_log_of(limiter, node, i), &limiter->rules.rule[i], false);
+    }
+    return any;
+}
+
 /* Decides, and charges where that is due. LACKING: supplies->need says what for. Under the lock. */
 static enum outcome decide_locked(weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision,
-                                  weiri_supplies *supplies, weiri_husks *husks)
+                                  weiri_supplies *supplies, weiri_husks *husks, bool *shed)
 {
     weir *limiter = ask->limiter;
     const weiri_rules *rules = &limiter->rules;
@@ -106,9 +124,7 @@ static enum outcome decide_locked(weiri_node *node, const weiri_ask *ask, uint64
             return LACKING;
         weiri_refusal_clear(node);
         weiri_charge(rules, node->states, &call, &views);
-        for (unsigned i = 0; i < rules->count; i++)
-            if (weiri_is_log(limiter, i))
-                husks->chunks[i] = weiri_log_shed(weiri_log_of(limiter, node, i), &rules->rule[i], false);
+        *shed = shed_dead(limiter, node, husks);
     }
     if (decision)
         weiri_answer(rules, node->states, &call, &views, charged, decision);
@@ -120,15 +136,12 @@ static enum outcome decide_once(weiri_node *node, const weiri_ask *ask, uint64_t
                                 weiri_supplies *supplies)
 {
     weiri_husks husks;
-    for (unsigned i = 0; i < ask->limiter->rules.count; i++) {
-        husks.chunks[i] = NULL;
-        husks.index[i] = NULL;
-        husks.index_size[i] = 0;
-    }
+    bool shed = false;
     weiri_spinlock_lock(&node->lock);
-    enum outcome outcome = decide_locked(node, ask, floor, decision, supplies, &husks);
+    enum outcome outcome = decide_locked(node, ask, floor, decision, supplies, &husks, &shed);
     weiri_spinlock_unlock(&node->lock);
-    weiri_husks_free(ask->limiter, &husks);
+    if (shed)
+        weiri_husks_free(ask->limiter, &husks);
     return outcome;
 }
 
@@ -178,9 +191,6 @@ static void bury(weiri_cell *cell, weiri_pair state, uint64_t drop)
     weiri_cas_128(&cell->state, state, fresh);
 }
 
-/* What one round of a call came to. */
-enum { AGAIN = -1 };
-
 /* A charge found no memory. The answer is filled in as things stand; what a later look refuses is refused. */
 static int decide_unrecorded(weiri_node *node, weiri_ask *ask, uint64_t floor, weir_decision *decision)
 {
@@ -191,6 +201,8 @@ static int decide_unrecorded(weiri_node *node, weiri_ask *ask, uint64_t floor, w
         ask->peek = false;
         if (outcome == REFUSED)
             return 0;
+        if (outcome == DEAD)
+            return AGAIN;
     }
     return weiri_unrecorded(ask->limiter, WEIR_NO_MEMORY, decision);
 }
@@ -241,17 +253,15 @@ static int install(weiri_ask *ask, weiri_segment **segment, weiri_spot *spot, bo
         *segment = next;
         return AGAIN;
     }
-    weiri_node *node = node_new(limiter); /* before claiming: a cell without a charge would help nobody */
-    if (!node || !charge_private(ask, node, call, views)) {
-        weiri_node_free(limiter, node);
-        return unrecorded(ask, call, views, WEIR_NO_MEMORY, decision);
-    }
     int room = spot->held ? 1 : weiri_reserve(ask, segment, swept);
-    if (room > 0 && !spot->held && !weiri_claim(spot->cell, weiri_identity_pair(ask->identity))) {
+    if (room <= 0)
+        return room == 0 ? unrecorded(ask, call, views, WEIR_TABLE_FULL, decision) : AGAIN;
+    weiri_node *node = node_new(limiter); /* before claiming: a cell without a charge would help nobody */
+    bool charged = node && charge_private(ask, node, call, views);
+    bool held = spot->held || (charged && weiri_claim(spot->cell, weiri_identity_pair(ask->identity)));
+    if (!held)
         weiri_table_unreserve(&limiter->table, 1);
-        room = AGAIN;
-    }
-    if (room > 0) {
+    if (charged && held) {
         if (decision) /* before others can charge it */
             weiri_answer(&limiter->rules, node->states, call, views, true, decision);
         weiri_pair state = {{(uintptr_t)node, spot->state.word[1]}};
@@ -259,7 +269,7 @@ static int install(weiri_ask *ask, weiri_segment **segment, weiri_spot *spot, bo
             return 1;
     }
     weiri_node_free(limiter, node);
-    return room == 0 ? unrecorded(ask, call, views, WEIR_TABLE_FULL, decision) : AGAIN;
+    return charged ? AGAIN : unrecorded(ask, call, views, WEIR_NO_MEMORY, decision);
 }
 
 int weiri_node_call(weiri_ask *ask, weir_decision *decision)
@@ -301,14 +311,17 @@ int weiri_node_reset(weiri_ask *ask, weir_decision *unused)
         if (!ask->holding && !weiri_gate_is_open())
             return WEIRI_CLOSED_GATE;
         weiri_node *node = weiri_node_of(spot.state);
+        weiri_husks husks = {.chunks = {NULL}};
         weiri_spinlock_lock(&node->lock);
         bool dead = node->dead;
         uint64_t drop = node->drop;
         if (!dead) {
             weiri_refusal_clear(node); /* frees quota: nothing published may outlive it */
             weiri_clear(&ask->limiter->rules, node->states);
+            weiri_node_gut(ask->limiter, node, &husks);
         }
         weiri_spinlock_unlock(&node->lock);
+        weiri_husks_free(ask->limiter, &husks);
         if (!dead)
             return 1;
         bury(spot.cell, spot.state, drop);

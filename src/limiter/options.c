@@ -128,10 +128,10 @@ uint64_t weiri_rule_max(const weir_rule *rules, size_t count, const weir_options
 
 static int check_limits(const weir_rule *rules, size_t count, const weir_options *options)
 {
-    for (size_t plan = 0; plan < weiri_plan_count(options); plan++) {
-        for (size_t rule = 0; rule < count; rule++) {
-            uint64_t limit = weiri_plan_limit(rules, count, options, plan, rule),
-                     max = weiri_rule_max(rules, count, options, rule);
+    for (size_t rule = 0; rule < count; rule++) {
+        uint64_t max = weiri_rule_max(rules, count, options, rule);
+        for (size_t plan = 0; plan < weiri_plan_count(options); plan++) {
+            uint64_t limit = weiri_plan_limit(rules, count, options, plan, rule);
             if (limit < 1 || limit > max)
                 return wrong(options, "plan %zu: rule %zu: limit: %llu is outside 1 ... %llu", plan, rule,
                              (unsigned long long)limit, (unsigned long long)max);

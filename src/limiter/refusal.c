@@ -13,15 +13,23 @@ void weiri_refusal_clear(weiri_node *node)
         weiri_store_relaxed_64(&node->refusal.tag, 0);
 }
 
+/* A refusal of less, under the same limits and still holding, covers more calls than this one. */
+static bool covered(const weiri_refusal *refusal, const weiri_ask *ask)
+{
+    return weiri_load_relaxed_64(&refusal->tag) != 0 &&
+           weiri_load_relaxed_64(&refusal->version) == ask->limits->version &&
+           weiri_load_relaxed_64(&refusal->cost) < weight(ask) && ask->now < weiri_load_relaxed_64(&refusal->until);
+}
+
 void weiri_refusal_publish(weiri_node *node, const weiri_ask *ask, uint64_t until, const weir_decision *decision)
 {
     weiri_refusal *refusal = &node->refusal;
     uint64_t from = UINT64_MAX, grows = 0; /* no decision: the verdict alone is published */
-    if (decision) {
+    if (covered(refusal, ask))
+        return;
+    if (decision) { /* a wait added to the time it is told at is a time below 2^64-1 */
         from = ask->now;
         grows = decision->release_after_ns == 0 ? UINT64_MAX : ask->now + decision->release_after_ns;
-        if (decision->release_after_ns != 0 && grows < ask->now)
-            from = UINT64_MAX; /* beyond 64 bits: cannot be told as a time */
     }
     weiri_refusal_clear(node);
     weiri_store_release_64(&refusal->version, ask->limits->version); /* release: after tag = 0, see node.h */
@@ -57,7 +65,8 @@ bool weiri_refusal_covers(const weiri_node *node, const weiri_ask *ask, uint64_t
     if (tag == 0 || weiri_load_acquire_64(&refusal->version) != ask->limits->version)
         return false;
     uint64_t until = weiri_load_acquire_64(&refusal->until);
-    if (ask->now >= until || weight(ask) < weiri_load_acquire_64(&refusal->cost))
+    uint64_t time = ask->now > floor ? ask->now : floor; /* what the floor has let expire does not refuse */
+    if (time >= until || weight(ask) < weiri_load_acquire_64(&refusal->cost))
         return false;
     if (decision && (floor > ask->now || !fill(refusal, ask, until, decision)))
         return false;                                   /* a late call is flagged: by the lock */

@@ -76,7 +76,7 @@ bool weiri_supply(weiri_node *node, const weiri_ask *ask, const weiri_views *vie
         if (need.chunk == 0 && need.index == 0)
             continue;
         if (supplies && supplies->of[i].chunk_size >= need.chunk && supplies->of[i].index_size >= need.index) {
-            weiri_log_supply(log, rule, view, false, &supplies->of[i].chunk, &supplies->of[i].chunk_size,
+            weiri_log_supply(log, rule, view, &supplies->of[i].chunk, &supplies->of[i].chunk_size,
                              &supplies->of[i].index, &supplies->of[i].index_size);
             continue;
         }

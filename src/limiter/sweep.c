@@ -30,44 +30,53 @@ static void take_out(weir *limiter, weiri_segment *segment, weiri_cell *cell, we
     weiri_node_retire(limiter, node);
 }
 
-/*
- * Gives a log with few live records memory that fits them. What does not count at `time` is let go, so no later decision
- * on this node may run earlier. The lock is tried, not waited for; `need` is from the last time it was held.
- */
-static void trim(weir *limiter, weiri_node *node, unsigned i, uint64_t time, weiri_log_need need)
+/* No decision on the node runs earlier than `time` any more; a refusal that was worked out for one says so no longer. */
+static void raise_drop(weiri_node *node, uint64_t time)
+{
+    weiri_refusal_clear(node);
+    node->drop = time > node->drop ? time : node->drop;
+}
+
+/* Moves a log into memory that fits it. The lock is tried, not waited for, and held for a few records at a time. */
+static void trim(weir *limiter, weiri_node *node, unsigned i, size_t size)
 {
     const weiri_rule *rule = &limiter->rules.rule[i];
     weiri_log *log = weiri_log_of(limiter, node, i);
-    void *chunk = need.chunk ? weiri_allocate(&limiter->memory, 16, need.chunk) : NULL;
-    void *index = need.index ? weiri_allocate(&limiter->memory, 16, need.index) : NULL;
-    size_t chunk_size = chunk ? need.chunk : 0, index_size = index ? need.index : 0;
-    weiri_husks husks = {.chunks = {[0] = NULL}};
-    bool there = (chunk || need.chunk == 0) && (index || need.index == 0);
-    if (there && weiri_spinlock_try(&node->lock)) {
-        if (!node->dead) {
-            node->drop = time > node->drop ? time : node->drop;
-            weiri_log_view view = weiri_log_look(log, rule, time, 0);
-            weiri_log_supply(log, rule, &view, true, &chunk, &chunk_size, &index, &index_size);
+    void *memory = weiri_allocate(&limiter->memory, 16, size);
+    if (!memory)
+        return;
+    weiri_husks husks = {.chunks = {NULL}};
+    weiri_log_move move = weiri_log_move_into(memory, size, rule);
+    enum weiri_moved moved = WEIRI_MOVE_MORE;
+    while (moved == WEIRI_MOVE_MORE && weiri_spinlock_try(&node->lock)) {
+        moved = node->dead ? WEIRI_MOVE_FAILED : weiri_log_move_some(log, rule, &move);
+        if (moved == WEIRI_MOVE_DONE) {
             husks.chunks[i] = weiri_log_shed(log, rule, false);
+            husks.index[i] = weiri_log_drop_index(log, &husks.index_size[i]);
         }
         weiri_spinlock_unlock(&node->lock);
     }
+    weiri_release(&limiter->memory, move.chunk, weiri_chunk_size(move.chunk, rule));
     weiri_husks_free(limiter, &husks);
-    weiri_release(&limiter->memory, chunk, chunk_size);
-    weiri_release(&limiter->memory, index, index_size);
 }
 
-/* What trimming the logs of a live node needs. Under the lock. True: something is to be gained. */
-static bool trim_needs(const weir *limiter, weiri_node *node, uint64_t time, weiri_log_need needs[WEIR_RULES_MAX])
+/* Takes what is dead out of the logs of a live node, and tells which would fit less memory. Under the lock. */
+static void trim_now(const weir *limiter, weiri_node *node, uint64_t time, weiri_husks *husks,
+                     size_t loose[WEIR_RULES_MAX])
 {
-    bool any = false;
     for (unsigned i = 0; i < limiter->rules.count; i++) {
         const weiri_rule *rule = &limiter->rules.rule[i];
-        needs[i] = weiri_is_log(limiter, i) ? weiri_log_trim_needs(weiri_log_of(limiter, node, i), rule, time)
-                                            : (weiri_log_need){0, 0};
-        any = any || needs[i].chunk != 0 || needs[i].index != 0;
+        loose[i] = 0;
+        if (!weiri_is_log(limiter, i))
+            continue;
+        weiri_log *log = weiri_log_of(limiter, node, i);
+        if (weiri_log_forget(log, rule, time)) {
+            husks->chunks[i] = weiri_log_shed(log, rule, false);
+            husks->index[i] = weiri_log_drop_index(log, &husks->index_size[i]);
+            raise_drop(node, time);
+        }
+        loose[i] = weiri_log_loose(log, rule);
     }
-    return any;
 }
 
 enum swept { KEPT, DROPPED, BUSY };
@@ -77,21 +86,23 @@ static enum swept sweep_node(weir *limiter, weiri_segment *segment, weiri_cell *
                              weiri_node *node, uint64_t time)
 {
     weiri_husks husks;
-    weiri_log_need needs[WEIR_RULES_MAX];
+    size_t loose[WEIR_RULES_MAX];
     if (!weiri_spinlock_try(&node->lock))
         return BUSY;
     bool live = !node->dead && weiri_expires(&limiter->rules, node->states) > time;
     if (node->dead || live) { /* dead: another sweep is at it */
-        bool gain = live && trim_needs(limiter, node, time, needs);
+        husks = (weiri_husks){.chunks = {NULL}};
+        if (live)
+            trim_now(limiter, node, time, &husks, loose);
         weiri_spinlock_unlock(&node->lock);
-        for (unsigned i = 0; gain && i < limiter->rules.count; i++)
-            if (needs[i].chunk != 0 || needs[i].index != 0)
-                trim(limiter, node, i, time, needs[i]);
+        weiri_husks_free(limiter, &husks);
+        for (unsigned i = 0; live && i < limiter->rules.count; i++)
+            if (loose[i] > 0)
+                trim(limiter, node, i, loose[i]);
         return KEPT;
     }
     node->dead = true;
-    node->drop = time > node->drop ? time : node->drop;
-    weiri_refusal_clear(node);
+    raise_drop(node, time);
     weiri_node_gut(limiter, node, &husks);
     weiri_spinlock_unlock(&node->lock);
     weiri_husks_free(limiter, &husks);
@@ -101,9 +112,12 @@ static enum swept sweep_node(weir *limiter, weiri_segment *segment, weiri_cell *
 
 bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool holding)
 {
-    for (unsigned round = 0; round < 2; round++) { /* the second for those that were busy */
-        bool busy = false;
+    uint64_t again = UINT64_MAX; /* cells to look at, by their number modulo 64; in the second round those that were busy */
+    for (unsigned round = 0; round < 2 && again != 0; round++) {
+        uint64_t busy = 0;
         for (uint32_t i = 0; i < segment->capacity; i++) {
+            if (!(again >> (i % 64) & 1))
+                continue;
             weiri_cell *cell = &segment->cell[i];
             weiri_pair state = weiri_load_snapshot_128(&cell->state);
             if (!weiri_is_node(state) || (state.word[0] & WEIRI_FROZEN))
@@ -111,10 +125,10 @@ bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, boo
             if (!holding && !weiri_gate_is_open())
                 return false;
             weiri_pair identity = weiri_load_once_128(&cell->identity);
-            busy = sweep_node(limiter, segment, cell, identity, weiri_node_of(state), time) == BUSY || busy;
+            if (sweep_node(limiter, segment, cell, identity, weiri_node_of(state), time) == BUSY)
+                busy |= UINT64_C(1) << (i % 64);
         }
-        if (!busy)
-            break;
+        again = busy;
     }
     return true;
 }
@@ -144,23 +158,30 @@ void weiri_sweep_next(weir *limiter, uint64_t time, bool holding)
         weiri_store_release_64(&limiter->sweep_at, hash);
 }
 
+/* The next segment; waits for the fork gate where that is closed. Returns how many cells were looked at. */
+static uint64_t sweep_waiting(weir *limiter, uint64_t *hash, uint64_t time, bool holding)
+{
+    bool closed, waited = false;
+    uint64_t looked;
+    for (;;) {
+        weiri_rcu_enter();
+        looked = sweep_segment(limiter, hash, time, holding || waited, &closed);
+        weiri_rcu_leave();
+        if (!closed)
+            break;
+        waited = weiri_gate_wait();
+    }
+    if (waited)
+        weiri_gate_release(true);
+    return looked;
+}
+
 int weiri_sweep_some(weir *limiter, uint64_t *hash, uint64_t time, uint64_t max_keys, bool holding)
 {
     uint64_t looked = 0;
     do {
-        bool closed, waited = false;
-        weiri_rcu_enter();
-        looked += 1 + sweep_segment(limiter, hash, time, holding, &closed);
-        weiri_rcu_leave();
-        if (closed)
-            waited = weiri_gate_wait();
-        if (waited) { /* inside a section of the host's own: this one as a holder */
-            weiri_rcu_enter();
-            sweep_segment(limiter, hash, time, true, &closed);
-            weiri_rcu_leave();
-            weiri_gate_release();
-        }
-        if (!holding)
+        looked += 1 + sweep_waiting(limiter, hash, time, holding);
+        if (!holding && limiter->tended) /* without a janitor nothing is freed here: a sweep does not wait */
             weiri_relieve(limiter);
     } while (*hash != 0 && (max_keys == 0 || looked < max_keys));
     return *hash == 0;

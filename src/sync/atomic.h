@@ -50,6 +50,8 @@ typedef struct weiri_apointer {
     void *word;
 } weiri_apointer;
 
+__extension__ typedef unsigned __int128 weiri_whole; /* gcc and clang have it; no standard does */
+
 /* A value of sixteen bytes, and a shared place for one. */
 typedef struct weiri_pair {
     uint64_t word[2];
@@ -148,16 +150,16 @@ static inline bool weiri_cas_pointer(weiri_apointer *a, void *expected, void *de
 /* Replaces sixteen bytes if they are `expected`. A full barrier. */
 static inline bool weiri_cas_128(weiri_a128 *a, weiri_pair expected, weiri_pair desired)
 {
-    unsigned __int128 old = ((unsigned __int128)expected.word[1] << 64) | expected.word[0];
-    unsigned __int128 new = ((unsigned __int128)desired.word[1] << 64) | desired.word[0];
-    return __sync_bool_compare_and_swap((unsigned __int128 *)(void *)a->word, old, new);
+    weiri_whole old = ((weiri_whole)expected.word[1] << 64) | expected.word[0];
+    weiri_whole new = ((weiri_whole)desired.word[1] << 64) | desired.word[0];
+    return __sync_bool_compare_and_swap((weiri_whole *)(void *)a->word, old, new);
 }
 
 #if WEIRI_TSAN
 static inline weiri_pair weiri_load_whole_128(const weiri_a128 *a)
 {
-    unsigned __int128 *place = (unsigned __int128 *)(uintptr_t)a->word; /* swapping 0 for 0 writes nothing new */
-    unsigned __int128 value = __sync_val_compare_and_swap(place, 0, 0);
+    weiri_whole *place = (weiri_whole *)(uintptr_t)a->word; /* swapping 0 for 0 writes nothing new */
+    weiri_whole value = __sync_val_compare_and_swap(place, 0, 0);
     return (weiri_pair){{(uint64_t)value, (uint64_t)(value >> 64)}};
 }
 #endif

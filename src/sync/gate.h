@@ -9,19 +9,26 @@
  *   (b) between weiri_gate_hold() and weiri_gate_release(): everything longer, such as waiting for a grace period.
  *
  * The gate is OPEN, CLOSING or CLOSED. The handler before a fork
- *   0. takes the janitor's lock for starting and stopping: two forks at once come one after the other,
- *   1. stores CLOSING,
- *   2. waits for a grace period: every section that saw OPEN is over, its locks are free (RCU: a section that did not
+ *   1. takes the janitor's lock for starting and stopping: two forks at once come one after the other,
+ *   2. stores CLOSING, sequentially consistent,
+ *   3. waits for a grace period: every section that saw OPEN is over, its locks are free (RCU: a section that did not
  *      see the store began before the wait),
- *   3. stores CLOSED, sequentially consistent, and waits until nobody holds,
- *   4. takes the janitor's other lock, then liburcu's own.
+ *   4. waits until nobody holds outside a section of the host's own,
+ *   5. takes liburcu's locks: from here on no grace period passes, and none is waited for,
+ *   6. stores CLOSED, and waits until nobody holds inside a section of the host's own either,
+ *   7. takes the janitor's other lock.
  * Afterwards they are given back in the opposite order: the gate is open again before the next fork can close it.
- * A holder adds itself, then looks at the gate, both sequentially consistent (with 3: either the handler sees it or it
- * sees the handler); it goes on where the gate is OPEN, and backs out where it is CLOSED.
  *
- * A thread that is inside a read section of the host's own cannot wait for the gate while it is CLOSING: step 2 waits
- * for that section. It goes on as a holder instead; if its section began after step 2 it is step 3 that waits for it.
- * Once the gate is CLOSED nobody waits for read sections, so there it can wait as others do.
+ * A holder adds itself, then looks at the gate, both sequentially consistent (with 2 and 6: either the handler sees it
+ * or it sees the handler); it goes on where the gate is OPEN, and else backs out and waits.
+ *
+ * A thread inside a read section of the host's own cannot wait for a gate that is CLOSING: step 3 waits for that
+ * section, and at step 5 whoever has liburcu's lock may be waiting for it. It goes on as a holder of the second kind,
+ * which takes locks but never waits for a grace period. Once the gate is CLOSED nobody waits for read sections, so there
+ * it can wait as others do. Holders of the first kind may wait for grace periods, hence 4 before 5.
+ *
+ * What is not kept whole: a thread that vanishes between reserving room for a key and claiming its cell takes one place
+ * of max_keys with it, in the child.
  */
 #ifndef WEIRI_SYNC_GATE_H
 #define WEIRI_SYNC_GATE_H
@@ -40,12 +47,14 @@ static inline bool weiri_gate_is_open(void)
 
 /*
  * Outside weir's own read sections: waits until the gate is open. True where the caller, being inside a section of the
- * host's own, has become a holder instead: it may take locks, and calls weiri_gate_release() when it is through.
+ * host's own, has become a holder instead: it may take locks, and calls weiri_gate_release(true) when it is through.
  */
 bool weiri_gate_wait(void);
 
-void weiri_gate_hold(void);
-void weiri_gate_release(void);
+/* Waits until it may be a holder, and is. Returns which kind, for weiri_gate_release: true inside a section of the
+ * host's own. */
+bool weiri_gate_hold(void);
+void weiri_gate_release(bool inside);
 
 /* What one other part of the library, the janitor, does around a fork. */
 typedef struct weiri_gate_handlers {

@@ -23,7 +23,7 @@ uint64_t weiri_sum_read(const weiri_sum *sum)
     uint64_t total = 0;
     for (unsigned i = 0; i < WEIRI_STRIPES; i++)
         total += weiri_load_relaxed_64(&sum->stripe[i].part);
-    return total;
+    return total > INT64_MAX ? 0 : total; /* parts read while they move may show a subtraction before its addition */
 }
 
 static void *c_allocate(void *argument, size_t alignment, size_t size)
@@ -101,7 +101,7 @@ int weiri_reclaim(weiri_memory *memory)
         return -EDEADLK;
     if (!weiri_rcu_can_wait())
         return -EPERM;
-    weiri_gate_hold(); /* a fork between taking and freeing would lose the chain in the child */
+    bool inside = weiri_gate_hold(); /* a fork between taking and freeing would lose the chain in the child */
     int result = 0;
     weiri_retired *chain = weiri_exchange_pointer(&memory->retired, NULL);
     if (chain && weiri_rcu_wait()) {
@@ -113,7 +113,7 @@ int weiri_reclaim(weiri_memory *memory)
         push(memory, chain, last);
         result = -EPERM;
     }
-    weiri_gate_release();
+    weiri_gate_release(inside);
     return result;
 }
 

@@ -1,6 +1,7 @@
 #include "spinlock.h"
 
 #include <ck_pr.h>
+#include <pthread.h>
 #include <sched.h>
 #include <time.h>
 
@@ -14,8 +15,12 @@ void weiri_backoff(unsigned attempt)
     } else if (attempt < SPINS + YIELDS) {
         sched_yield();
     } else {
-        /* The holder is not on a processor, and yielding does not help it on (a real-time spinner): sleep. */
+        /* The holder is not on a processor, and yielding does not help it on (a real-time spinner): sleep. That is a
+         * cancellation point, where a thread that holds something must not end. */
+        int before;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
         nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+        pthread_setcancelstate(before, &before);
     }
 }
 

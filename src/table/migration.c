@@ -19,10 +19,7 @@ weiri_migration *weiri_migration_new(weiri_memory *memory, const weiri_segment *
     migration->successor[0] = weiri_segment_new(memory, capacity, segment->prefix, depth, floor);
     if (two)
         migration->successor[1] = weiri_segment_new(memory, split ? capacity : small_capacity, other, depth, floor);
-    else
-        migration->selected.word = 1; /* not shared so far */
-    if (split)
-        migration->selected.word = 1;
+    migration->selected.word = split || !two; /* not shared so far */
     if (migration->successor[0] && (!two || migration->successor[1]))
         return migration;
     weiri_migration_free(memory, migration);

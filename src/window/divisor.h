@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-typedef unsigned __int128 weiri_u128;
+__extension__ typedef unsigned __int128 weiri_u128; /* gcc and clang have it; no standard does */
 
 typedef struct weiri_divisor {
     uint64_t multiplier;

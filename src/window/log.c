@@ -58,16 +58,18 @@ static uint32_t search_chunk(const search *what, const weiri_chunk *chunk, uint3
 /* The number of that record; `next` where there is none. The log is not empty. */
 static uint32_t first_above(const weiri_log *log, const search *what)
 {
-    const weiri_chunk *chunk = *weiri_log_slot(log, log->dead);
-    uint32_t from = log->first - chunk->base;
+    uint32_t found = log->dead;
+    const weiri_chunk *chunk = *weiri_log_slot(log, found);
+    uint32_t from = log->first - chunk->base, end = weiri_log_filled(log, found);
     if (above(what, chunk, from))
         return log->first;
-    if (!above(what, chunk, weiri_log_filled(log, chunk) - 1)) {
-        uint32_t found = search_chunks(log, what);
-        from = found == log->dead ? weiri_log_filled(log, chunk) - 1 : 0;
+    if (!above(what, chunk, end - 1)) {
+        found = search_chunks(log, what);
+        from = found == log->dead ? end - 1 : 0;
         chunk = *weiri_log_slot(log, found);
+        end = weiri_log_filled(log, found);
     }
-    return chunk->base + search_chunk(what, chunk, from, weiri_log_filled(log, chunk));
+    return chunk->base + search_chunk(what, chunk, from, end);
 }
 
 weiri_log_view weiri_log_look(const weiri_log *log, const weiri_rule *rule, uint64_t now, uint64_t floor)

@@ -56,19 +56,12 @@ weiri_log_view weiri_log_look(const weiri_log *log, const weiri_rule *rule, uint
 /* What recording one charge under `view` needs. */
 weiri_log_need weiri_log_needs(const weiri_log *log, const weiri_rule *rule, const weiri_log_view *view);
 
-/* What trimming needs: a chunk for the few live records of a log that holds much more memory than they fill. 0: nothing
- * to gain. `time`: records that do not count at it, and are before it beyond doubt, may go. An index alone is asked for
- * where it has become much too large for the chunks. */
-weiri_log_need weiri_log_trim_needs(const weiri_log *log, const weiri_rule *rule, uint64_t time);
-
 /*
  * Gives memory to a log: *chunk of chunk_size bytes and *index of index_size bytes, uninitialised, either may be NULL.
  * Takes what it can use, setting that pointer to NULL; what it does not take stays the caller's. A chunk or an index
- * that it replaces comes back in its place, with its size.
- * `trim`: as weiri_log_trim_needs foresaw, moves the live records into the chunk; `view` is a look at the same time.
- * Without it nothing is let go of, whatever the view.
+ * that it replaces comes back in its place, with its size. Nothing is let go of, whatever the view.
  */
-void weiri_log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, bool trim, void **chunk,
+void weiri_log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, void **chunk,
                       size_t *chunk_size, void **index, size_t *index_size);
 
 /* Records an accepted charge (> 0); weiri_log_needs must ask for nothing. What `view` leaves out is let go. */
@@ -78,6 +71,28 @@ void weiri_log_charge(weiri_log *log, const weiri_rule *rule, const weiri_log_vi
 uint64_t weiri_log_opens(const weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, uint64_t limit,
                          uint64_t charge);
 uint64_t weiri_log_expires(const weiri_log *log, const weiri_rule *rule);
+
+/*
+ * Trimming a log that holds much more memory than its records fill, since they have become few:
+ *   forget  lets go of what does not count at `time`, where that sets memory free or makes a move worthwhile; no later
+ *           decision may then run earlier. False: nothing changed.
+ *   loose   bytes of a chunk that would hold what is kept; 0: the log fits well enough.
+ *   move    copies up to 64 records into that chunk; called again until it is not MORE, while the log may be charged in
+ *           between. DONE: the chunk is the log's, the others are dead, and move->chunk is the one it took the place of.
+ *           FAILED: the records do not fit; the chunk stays the caller's.
+ *   drop    takes out the index of a log that needs none any more, or returns NULL.
+ */
+typedef struct weiri_log_move {
+    weiri_chunk *chunk;
+    uint32_t copied;
+} weiri_log_move;
+enum weiri_moved { WEIRI_MOVE_MORE, WEIRI_MOVE_DONE, WEIRI_MOVE_FAILED };
+
+bool weiri_log_forget(weiri_log *log, const weiri_rule *rule, uint64_t time);
+size_t weiri_log_loose(const weiri_log *log, const weiri_rule *rule);
+weiri_log_move weiri_log_move_into(void *memory, size_t size, const weiri_rule *rule);
+enum weiri_moved weiri_log_move_some(weiri_log *log, const weiri_rule *rule, weiri_log_move *move);
+void *weiri_log_drop_index(weiri_log *log, size_t *size);
 
 /* Forgets the charges, not the time; the memory is then dead and leaves by weiri_log_shed. */
 void weiri_log_clear(weiri_log *log, const weiri_rule *rule);

@@ -30,8 +30,7 @@ const uint64_t *weiri_log_record(const weiri_log *log, uint32_t words, uint32_t 
     return &chunk->words[(size_t)(number - chunk->base) * words];
 }
 
-/* Chunks without a record numbered `first` or later. */
-static uint32_t dead_at(const weiri_log *log, uint32_t first)
+uint32_t weiri_log_dead_at(const weiri_log *log, uint32_t first)
 {
     uint32_t chunk = log->dead;
     uint32_t gone = first - log->first;
@@ -47,7 +46,7 @@ static uint32_t dead_at(const weiri_log *log, uint32_t first)
 
 void weiri_log_let_go(weiri_log *log, uint32_t first)
 {
-    log->dead = dead_at(log, first);
+    log->dead = weiri_log_dead_at(log, first);
     log->first = first;
 }
 
@@ -76,7 +75,7 @@ static uint32_t large_capacity(uint32_t live)
     if (live == 0)
         return small_capacity(1);
     uint32_t share = (live / 16 + 7) / 8 * 8;
-    return live < 256 ? 32 : share > 64 ? share : 64;
+    return live < 128 ? 16 : live < 256 ? 32 : share > 64 ? share : 64;
 }
 
 static bool suits(uint32_t capacity, uint32_t wanted)
@@ -91,7 +90,7 @@ static plan plan_for(const weiri_log *log, uint32_t first)
     if (weiri_log_has_room(log))
         return how;
     uint32_t live = log->next - first;
-    uint32_t dead = dead_at(log, first);
+    uint32_t dead = weiri_log_dead_at(log, first);
     if (log->chunks > 0 && dead + 1 >= log->chunks) { /* what is live is in the last chunk, which is full */
         uint32_t capacity = (*weiri_log_slot(log, log->chunks - 1))->capacity;
         if (live <= SMALL && capacity - live >= (capacity + 3) / 4) {
@@ -137,33 +136,6 @@ weiri_log_need weiri_log_needs(const weiri_log *log, const weiri_rule *rule, con
     return need;
 }
 
-static weiri_log_need trim_needs_from(const weiri_log *log, const weiri_rule *rule, uint32_t first)
-{
-    weiri_log_need need = {0, 0};
-    uint32_t live = log->next - first;
-    uint32_t chunks = log->chunks;
-    if (live > 0 && live <= SMALL) {
-        uint32_t fitting = small_capacity(live + 1);
-        uint64_t held = 0;
-        for (uint32_t chunk = log->dead; chunk < log->chunks; chunk++)
-            held += (*weiri_log_slot(log, chunk))->capacity;
-        if (held >= 2 * fitting) {
-            need.chunk = chunk_bytes(fitting, weiri_log_words(rule));
-            chunks += chunks > 1; /* a single one is exchanged */
-        }
-    }
-    uint32_t capacity = index_capacity(chunks);
-    if (chunks > weiri_log_places(log) || 2 * capacity <= log->index_capacity)
-        need.index = capacity * sizeof(weiri_chunk *);
-    return need;
-}
-
-weiri_log_need weiri_log_trim_needs(const weiri_log *log, const weiri_rule *rule, uint64_t time)
-{
-    weiri_log_view view = weiri_log_look(log, rule, time, 0);
-    return trim_needs_from(log, rule, view.first);
-}
-
 static void supply_index(weiri_log *log, void **index, size_t *index_size)
 {
     weiri_chunk **larger = *index;
@@ -195,44 +167,20 @@ static weiri_chunk *replace_last(weiri_log *log, uint32_t words, weiri_chunk *ch
     return old;
 }
 
-/* At most SMALL records, from wherever they are. A single chunk is exchanged and returned, more are dead then. */
-static weiri_chunk *gather(weiri_log *log, uint32_t words, weiri_chunk *chunk, uint32_t first)
-{
-    weiri_chunk *old = NULL;
-    for (uint32_t number = first; number != log->next; number++) {
-        const uint64_t *from = weiri_log_record(log, words, number);
-        memcpy(&chunk->words[(size_t)(number - first) * words], from, words * sizeof(uint64_t));
-    }
-    log->first = first;
-    if (log->chunks == 1) {
-        old = *weiri_log_slot(log, 0);
-        log->chunks = 0;
-    }
-    log->dead = log->chunks;
-    append(log, chunk, first);
-    return old;
-}
-
-void weiri_log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, bool trim, void **chunk,
+void weiri_log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, void **chunk,
                       size_t *chunk_size, void **index, size_t *index_size)
 {
-    weiri_log_need need = trim ? trim_needs_from(log, rule, view->first) : weiri_log_needs(log, rule, view);
-    bool shrinks = need.index < log->index_capacity * sizeof(weiri_chunk *);
-    if (need.index > 0 && *index != NULL && *index_size >= need.index &&
-        (!shrinks || *index_size < log->index_capacity * sizeof(weiri_chunk *)))
+    weiri_log_need need = weiri_log_needs(log, rule, view);
+    if (need.index > 0 && *index != NULL && *index_size >= need.index)
         supply_index(log, index, index_size);
-    bool replaces = trim ? log->chunks == 1 : plan_for(log, view->first).how == REPLACE;
+    bool replaces = plan_for(log, view->first).how == REPLACE;
     bool placed = replaces || log->chunks < weiri_log_places(log);
     if (need.chunk == 0 || *chunk == NULL || *chunk_size < need.chunk || !placed)
         return;
-    uint32_t words = weiri_log_words(rule);
-    weiri_chunk *fresh = *chunk;
     weiri_chunk *old = NULL;
-    fresh->capacity = (uint32_t)((*chunk_size - sizeof(weiri_chunk)) / sizeof(uint64_t) / words);
-    if (trim)
-        old = gather(log, words, fresh, view->first);
-    else if (replaces)
-        old = replace_last(log, words, fresh);
+    weiri_chunk *fresh = weiri_log_move_into(*chunk, *chunk_size, rule).chunk;
+    if (replaces)
+        old = replace_last(log, weiri_log_words(rule), fresh);
     else
         append(log, fresh, log->next);
     *chunk = old;

@@ -1,5 +1,6 @@
 /*
- * log_chunks: where the records of a log stand, and how room for one more is made. For log.c and log_chunks.c alone.
+ * log_chunks: where the records of a log stand, and how room for one more is made. For log.c, log_chunks.c and
+ * log_trim.c alone.
  *
  * A record is one word (stamp) or two (stamp, running total before it).
  *
@@ -43,11 +44,11 @@ static inline weiri_chunk **weiri_log_slot(const weiri_log *log, uint32_t chunk)
     return &log->index[at < log->index_capacity ? at : at - log->index_capacity];
 }
 
-/* Records in a chunk that is not dead, kept or not. */
-static inline uint32_t weiri_log_filled(const weiri_log *log, const weiri_chunk *chunk)
+/* Records in a chunk that is not dead, kept or not: all but the last are full. */
+static inline uint32_t weiri_log_filled(const weiri_log *log, uint32_t chunk)
 {
-    uint32_t records = log->next - chunk->base;
-    return records < chunk->capacity ? records : chunk->capacity;
+    const weiri_chunk *at = *weiri_log_slot(log, chunk);
+    return chunk + 1 < log->chunks ? at->capacity : log->next - at->base;
 }
 
 static inline bool weiri_log_has_room(const weiri_log *log)
@@ -60,6 +61,9 @@ static inline bool weiri_log_has_room(const weiri_log *log)
 
 /* The words of a kept record. A binary search over the chunks. */
 const uint64_t *weiri_log_record(const weiri_log *log, uint32_t words, uint32_t number);
+
+/* Chunks without a record numbered `first` or later; they come first. */
+uint32_t weiri_log_dead_at(const weiri_log *log, uint32_t first);
 
 /* Lets go of the records before `first`. */
 void weiri_log_let_go(weiri_log *log, uint32_t first);

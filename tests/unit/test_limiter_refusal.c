@@ -49,7 +49,8 @@ Test(refusal, covers_costs_from_its_own_up_until_it_ends)
     cr_assert(covers(&s, 199, 5, 0, NULL));
     cr_assert(!covers(&s, 200, 5, 0, NULL));
     cr_assert(covers(&s, 0, 5, 0, NULL)); /* earlier times too: charges in a window do not grow by themselves */
-    cr_assert(covers(&s, 100, 5, 1000, NULL));
+    cr_assert(covers(&s, 100, 5, 199, NULL));
+    cr_assert(!covers(&s, 100, 5, 200, NULL)); /* what the floor has let expire does not refuse */
 }
 
 Test(refusal, without_a_rule_for_costs_all_calls_weigh_the_same)

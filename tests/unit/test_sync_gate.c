@@ -82,7 +82,7 @@ static void fork_and_check(void)
     pid_t pid = fork();
     if (pid == 0) {
         weiri_gate_hold();
-        weiri_gate_release();
+        weiri_gate_release(false);
         bool good = !wrong && steps == 4 && weiri_gate_is_open() && !weiri_gate_wait() && weiri_rcu_wait();
         /* Not by _exit: valgrind would look for leaks here, and blame it for what threads that are gone have left. */
         execl(good ? "/bin/true" : "/bin/false", "child", (char *)NULL);
@@ -122,13 +122,13 @@ Test(gate, is_open_and_holding_nests)
     weiri_gate_hold();
     cr_assert(weiri_gate_is_open());
     cr_assert(!weiri_gate_wait());
-    weiri_gate_release();
-    weiri_gate_release();
+    weiri_gate_release(false);
+    weiri_gate_release(false);
     weiri_rcu_enter(); /* a section of the host's own: waiting makes a holder */
     cr_assert(weiri_gate_wait());
     cr_assert(weiri_gate_wait());
-    weiri_gate_release();
-    weiri_gate_release();
+    weiri_gate_release(true);
+    weiri_gate_release(true);
     weiri_rcu_leave();
     weiri_store_release_32(&over, 1);
     fork_and_check(); /* nobody is left holding: else this would wait for ever */
@@ -141,11 +141,11 @@ static void *hold_until_closed(void *unused)
     weiri_gate_hold();
     weiri_gate_hold();
     weiri_store_release_32(&started, 1);
-    await(&weiri_gate, WEIRI_GATE_CLOSED);
-    weiri_gate_release(); /* one of two: not free so far */
+    await(&weiri_gate, WEIRI_GATE_CLOSING);
+    weiri_gate_release(false); /* one of two: not free so far */
     linger();
     weiri_store_release_32(&over, 1);
-    weiri_gate_release();
+    weiri_gate_release(false);
     return NULL;
 }
 
@@ -188,7 +188,7 @@ static void *hold_in_host_section(void *unused)
     weiri_rcu_leave();
     await(&weiri_gate, WEIRI_GATE_CLOSED);
     weiri_store_release_32(&over, 1);
-    weiri_gate_release();
+    weiri_gate_release(true);
     return NULL;
 }
 
@@ -208,7 +208,7 @@ static void *hold_late(void *unused)
     weiri_store_release_32(&trying, 1);
     weiri_gate_hold();
     bool waited = weiri_load_acquire_32(&parent_ran) == 1;
-    weiri_gate_release();
+    weiri_gate_release(false);
     return waited ? NULL : "a holder got in while the gate was closed";
 }
 
@@ -221,12 +221,16 @@ static void *hold_for_the_late_one(void *unused)
     weiri_store_release_32(&trying, 0);
     if (pthread_create(&thread, NULL, hold_late, NULL) != 0)
         return "no thread";
-    weiri_gate_hold();
+    weiri_rcu_enter(); /* a section of the host's own, in which alone one becomes a holder that late */
     weiri_store_release_32(&started, 1);
+    await(&weiri_gate, WEIRI_GATE_CLOSING);
+    if (!weiri_gate_wait())
+        return "inside a section nobody can wait for a gate that is closing";
+    weiri_rcu_leave();
     await(&trying, 1);
     linger();
     weiri_store_release_32(&over, 1);
-    weiri_gate_release();
+    weiri_gate_release(true);
     pthread_join(thread, &said);
     return said;
 }
@@ -240,11 +244,15 @@ Test(gate, nobody_becomes_a_holder_while_it_is_closed)
 static void *wait_outside(void *unused)
 {
     (void)unused;
-    weiri_gate_hold(); /* so that it stays closed until this thread looks */
+    weiri_rcu_enter(); /* as a holder, so that it stays closed until this thread looks */
     weiri_store_release_32(&started, 1);
+    await(&weiri_gate, WEIRI_GATE_CLOSING);
+    if (!weiri_gate_wait())
+        return "inside a section nobody can wait for a gate that is closing";
+    weiri_rcu_leave();
     await(&weiri_gate, WEIRI_GATE_CLOSED);
     weiri_store_release_32(&over, 1);
-    weiri_gate_release();
+    weiri_gate_release(true);
     if (weiri_gate_wait())
         return "outside any section nobody becomes a holder";
     return weiri_load_acquire_32(&parent_ran) == 1 ? NULL : "waiting ended before the gate was open";

@@ -126,8 +126,8 @@ Test(window_log, nothing_charged_needs_no_memory_and_is_free_at_every_time)
     EQUALS(weiri_log_expires(&t->log, &t->rule), 0);
     cr_assert(weiri_log_shed(&t->log, &t->rule, false) == NULL);
     weiri_log_clear(&t->log, &t->rule);
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 5).chunk, 0);
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 5).index, 0);
+    EQUALS(weiri_log_loose(&t->log, &t->rule), 0);
+    cr_assert(!weiri_log_forget(&t->log, &t->rule, 5));
     twin_free(t);
 }
 
@@ -193,7 +193,7 @@ Test(window_log, a_look_at_a_far_time_lets_go_of_nothing)
     weiri_log_view far = look(t, 1000);
     EQUALS(far.used, 0);
     (void)weiri_log_needs(&t->log, &t->rule, &far);
-    log_supply(&t->log, &t->rule, &far, false, weiri_log_needs(&t->log, &t->rule, &far));
+    log_supply(&t->log, &t->rule, &far, weiri_log_needs(&t->log, &t->rule, &far));
     EQUALS(look(t, 64).used, 64);
     EQUALS(look(t, 110).used, 53);
     twin_free(t);
@@ -208,7 +208,7 @@ Test(window_log, supplied_memory_that_is_not_used_after_all_lets_go_of_nothing)
     EQUALS(view.used, 7);
     weiri_log_need need = weiri_log_needs(&t->log, &t->rule, &view);
     EQUALS(need.chunk, 8 + 12 * 8);
-    log_supply(&t->log, &t->rule, &view, false, need);
+    log_supply(&t->log, &t->rule, &view, need);
     check_index(&t->log);
     EQUALS(look(t, 99).used, 8);
     twin_free(t);
@@ -268,13 +268,13 @@ Test(window_log, without_memory_nothing_changes)
         void *index = NULL;
         size_t index_size = 0;
         size_t chunk_size = 0;
-        weiri_log_supply(&t->log, &t->rule, &view, false, &chunk, &chunk_size, &index, &index_size);
+        weiri_log_supply(&t->log, &t->rule, &view, &chunk, &chunk_size, &index, &index_size);
         cr_assert(memcmp(&before, &t->log, sizeof before) == 0);
         cr_assert(need.index == 0 || need.chunk > 0);
         if (need.chunk > 0) { /* too small is as good as none */
             chunk = sized_new(need.chunk - 8);
             chunk_size = need.chunk - 8;
-            weiri_log_supply(&t->log, &t->rule, &view, false, &chunk, &chunk_size, &index, &index_size);
+            weiri_log_supply(&t->log, &t->rule, &view, &chunk, &chunk_size, &index, &index_size);
             cr_assert(chunk != NULL && memcmp(&before, &t->log, sizeof before) == 0);
             sized_free(chunk, need.chunk - 8);
             chunk = NULL;
@@ -283,7 +283,7 @@ Test(window_log, without_memory_nothing_changes)
             index = sized_new(need.index - 8);
             index_size = need.index - 8;
             chunk_size = 0;
-            weiri_log_supply(&t->log, &t->rule, &view, false, &chunk, &chunk_size, &index, &index_size);
+            weiri_log_supply(&t->log, &t->rule, &view, &chunk, &chunk_size, &index, &index_size);
             cr_assert(index != NULL && memcmp(&before, &t->log, sizeof before) == 0);
             EQUALS(index_size, need.index - 8);
             sized_free(index, need.index - 8);
@@ -304,7 +304,7 @@ Test(window_log, memory_that_is_no_longer_needed_stays_the_callers)
     size_t index_size = 64;
     weiri_log before = t->log;
     size_t chunk_size = 8 + 32 * 8;
-    weiri_log_supply(&t->log, &t->rule, &view, false, &chunk, &chunk_size, &index, &index_size);
+    weiri_log_supply(&t->log, &t->rule, &view, &chunk, &chunk_size, &index, &index_size);
     cr_assert(chunk == same[0] && index == same[1]);
     EQUALS(index_size, 64);
     cr_assert(memcmp(&before, &t->log, sizeof before) == 0);
@@ -324,7 +324,7 @@ Test(window_log, a_log_of_few_records_has_one_chunk_that_fits)
     }
     take_at(t, 65, 1);
     EQUALS(t->log.chunks, 2);
-    EQUALS(header(chunk_at(&t->log, 1), 1), 32);
+    EQUALS(header(chunk_at(&t->log, 1), 1), 16);
     twin_free(t);
 }
 
@@ -400,10 +400,10 @@ Test(window_log, a_dead_chunk_that_suits_is_used_again)
 
 Test(window_log, a_chunk_that_dies_with_a_charge_is_used_for_that_charge)
 {
-    /* 96 records live before a charge, in chunks of 32: one is full just when another dies. The burst at the start
+    /* 96 records live before a charge, in chunks of 16: one is full just when another dies. The burst at the start
      * makes the first chunk, of 64, die at another moment and leave. */
     twin *t = twin_new(97, WEIR_PER_REQUEST);
-    for (int i = 0; i < 74; i++) {
+    for (int i = 0; i < 10; i++) {
         take_at(t, 0, 1);
         shed(t);
     }
@@ -417,47 +417,84 @@ Test(window_log, a_chunk_that_dies_with_a_charge_is_used_for_that_charge)
     twin_free(t);
 }
 
-Test(window_log, trimming_moves_the_few_live_records_into_a_chunk_that_fits)
+Test(window_log, trimming_moves_the_live_records_into_a_chunk_that_fits)
 {
     twin *t = twin_new(5000, WEIR_PER_COST);
     for (uint64_t i = 0; i < 5000; i++)
         take_at(t, i, i % 7 + 1);
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 9000).chunk, 0); /* 999 live */
+    EQUALS(weiri_log_loose(&t->log, &t->rule), 0);
+    log_trim(&t->log, &t->rule, 9000); /* 999 live: what is dead goes, and what is left fits */
+    check_index(&t->log);
+    EQUALS(t->log.next - t->log.first, 999);
+    EQUALS(look(t, 9000).used, used_at(t, 9000));
     uint64_t time = 9989;
-    weiri_log_need need = weiri_log_trim_needs(&t->log, &t->rule, time);
-    EQUALS(need.chunk, 8 + 12 * 16); /* 10 live */
-    weiri_log_view view = look(t, time);
-    log_supply(&t->log, &t->rule, &view, true, need);
-    shed(t);
+    log_trim(&t->log, &t->rule, time);
     check_index(&t->log);
     EQUALS(t->log.chunks, 1);
+    EQUALS(t->log.index_capacity, 0);
+    EQUALS(log_bytes(&t->log, &t->rule), 8 + 12 * 16); /* 10 live */
     EQUALS(look(t, time).used, used_at(t, time));
     EQUALS(look(t, time + 3).used, used_at(t, time + 3));
     EQUALS(look(t, 0).time, 4999);
-    need = weiri_log_trim_needs(&t->log, &t->rule, time); /* the index, now that the old chunks have left it */
-    EQUALS(need.chunk, 0);
-    EQUALS(need.index, 8);
-    weiri_log before = t->log;
-    log_supply(&t->log, &t->rule, &view, true, (weiri_log_need){0, before.index_capacity * sizeof(weiri_chunk *)});
-    cr_assert(memcmp(&before, &t->log, sizeof before) == 0); /* as large as the one it has: left alone */
-    log_supply(&t->log, &t->rule, &view, true, need);
-    EQUALS(log_bytes(&t->log, &t->rule), 8 + 12 * 16 + 8);
-    EQUALS(look(t, time).used, used_at(t, time));
+    cr_assert(!weiri_log_forget(&t->log, &t->rule, time));
     twin_free(t);
 }
 
-Test(window_log, trimming_is_asked_for_from_double_the_capacity_on)
+Test(window_log, a_move_goes_on_while_the_log_is_charged_and_records_leave)
+{
+    twin *t = twin_new(1000, WEIR_PER_REQUEST);
+    for (uint64_t i = 0; i < 4000; i++)
+        take_at(t, i / 4, 1);
+    cr_assert(weiri_log_forget(&t->log, &t->rule, 1949)); /* 200 live */
+    shed(t);
+    size_t size = 8 + 400 * 8;
+    weiri_log_move move = weiri_log_move_into(sized_new(size), size, &t->rule);
+    EQUALS(weiri_log_move_some(&t->log, &t->rule, &move), WEIRI_MOVE_MORE);
+    EQUALS(move.copied, 64);
+    take_at(t, 1960, 1); /* 44 leave: fewer than are copied */
+    EQUALS(weiri_log_move_some(&t->log, &t->rule, &move), WEIRI_MOVE_MORE);
+    EQUALS(move.copied, 128);
+    take_at(t, 1990, 1); /* those that come next have left: it begins again */
+    EQUALS(weiri_log_move_some(&t->log, &t->rule, &move), WEIRI_MOVE_DONE);
+    shed(t);
+    check_index(&t->log);
+    EQUALS(t->log.chunks, 1);
+    for (uint64_t at = 1990; at < 3000; at += 7)
+        EQUALS(look(t, at).used, used_at(t, at));
+    sized_free(move.chunk, weiri_chunk_size(move.chunk, &t->rule));
+    twin_free(t);
+}
+
+Test(window_log, a_move_into_a_chunk_that_has_become_too_small_fails_and_changes_nothing)
+{
+    twin *t = twin_new(1000, WEIR_PER_REQUEST);
+    for (uint64_t i = 0; i < 100; i++)
+        take_at(t, i, 1);
+    size_t size = 8 + 80 * 8;
+    weiri_log_move move = weiri_log_move_into(sized_new(size), size, &t->rule);
+    weiri_log before = t->log;
+    EQUALS(weiri_log_move_some(&t->log, &t->rule, &move), WEIRI_MOVE_MORE);
+    EQUALS(weiri_log_move_some(&t->log, &t->rule, &move), WEIRI_MOVE_FAILED);
+    cr_assert(memcmp(&before, &t->log, sizeof before) == 0);
+    sized_free(move.chunk, size);
+    twin_free(t);
+}
+
+Test(window_log, a_log_is_loose_from_double_the_capacity_on)
 {
     twin *t = twin_new(1000, WEIR_PER_REQUEST);
     for (uint64_t i = 0; i < 31; i++)
         take_at(t, i, 1);
     shed(t);
     EQUALS(header(chunk_at(&t->log, 0), 1), 32);
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1014).chunk, 0);          /* 16 live, and one more: 24 of 32 */
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1015).chunk, 8 + 16 * 8); /* 15 live: 16 of 32 */
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1029).chunk, 8 + 4 * 8);  /* 1 live: 4 of 32 */
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1030).chunk, 0);          /* none: clear and shed */
-    EQUALS(weiri_log_trim_needs(&t->log, &t->rule, 1014).index, 0);
+    cr_assert(!weiri_log_forget(&t->log, &t->rule, 1014)); /* 16 live, and one more: 20 of 32 */
+    cr_assert(weiri_log_forget(&t->log, &t->rule, 1015));  /* 15 live: 16 of 32 */
+    EQUALS(weiri_log_loose(&t->log, &t->rule), 8 + 16 * 8);
+    cr_assert(!weiri_log_forget(&t->log, &t->rule, 1015));
+    cr_assert(weiri_log_forget(&t->log, &t->rule, 1029)); /* 1 live: 4 of 32 */
+    EQUALS(weiri_log_loose(&t->log, &t->rule), 8 + 4 * 8);
+    cr_assert(weiri_log_forget(&t->log, &t->rule, 1030)); /* none */
+    EQUALS(weiri_log_loose(&t->log, &t->rule), 0);
     twin_free(t);
 }
 
@@ -473,7 +510,7 @@ Test(window_log, at_most_64_records_are_moved_for_one_charge)
     } while (time < 6000 || weiri_log_needs(&t->log, &t->rule, &view).chunk == 0);
     view = look(t, time + 2000 - 66); /* 65 live, in the last chunk of 128, which is full */
     EQUALS(view.used, 65);
-    EQUALS(weiri_log_needs(&t->log, &t->rule, &view).chunk, 8 + 32 * 8);
+    EQUALS(weiri_log_needs(&t->log, &t->rule, &view).chunk, 8 + 16 * 8);
     view = look(t, time + 2000 - 65);
     EQUALS(view.used, 64);
     EQUALS(weiri_log_needs(&t->log, &t->rule, &view).chunk, 0);
@@ -506,15 +543,13 @@ static void random_supply(twin *t, const weiri_log_view *view, random_source *so
         need.chunk = random_one_in(source, 2) ? 0 : 8 + record * random_between(source, 8, 80);
     if (random_one_in(source, 4))
         need.index = random_one_in(source, 2) ? 0 : 8 * random_between(source, 4, 40);
-    log_supply(&t->log, &t->rule, view, false, need);
+    log_supply(&t->log, &t->rule, view, need);
     check_index(&t->log);
 }
 
 static void random_trim(twin *t, uint64_t time)
 {
-    weiri_log_view view = look(t, time);
-    log_supply(&t->log, &t->rule, &view, true, weiri_log_trim_needs(&t->log, &t->rule, time));
-    check_index(&t->log);
+    log_trim(&t->log, &t->rule, time);
 }
 
 static void check_view(const twin *t, const weiri_log_view *view, random_source *source)
@@ -564,7 +599,7 @@ static void random_trace(random_source *source, size_t steps)
             check_index(&t->log);
         }
         if (random_one_in(source, 50))
-            random_trim(t, 0);
+            random_trim(t, random_one_in(source, 2) ? 0 : t->log.newest);
         if (random_one_in(source, 1000)) {
             weiri_log_clear(&t->log, &t->rule);
             t->gone = t->count;

@@ -74,24 +74,44 @@ static inline size_t log_bytes(const weiri_log *log, const weiri_rule *rule)
     return bytes;
 }
 
-static inline void log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, bool trim,
-                              weiri_log_need need)
+static inline void log_supply(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, weiri_log_need need)
 {
     void *chunk = need.chunk > 0 ? sized_new(need.chunk) : NULL;
     void *index = need.index > 0 ? sized_new(need.index) : NULL;
     size_t index_size = need.index;
     size_t chunk_size = need.chunk;
-    weiri_log_supply(log, rule, view, trim, &chunk, &chunk_size, &index, &index_size);
+    weiri_log_supply(log, rule, view, &chunk, &chunk_size, &index, &index_size);
     sized_free(chunk, chunk_size);
     sized_free(index, index_size);
 }
 
 static inline void log_charge(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view, uint64_t charge)
 {
-    log_supply(log, rule, view, false, weiri_log_needs(log, rule, view));
+    log_supply(log, rule, view, weiri_log_needs(log, rule, view));
     weiri_log_need more = weiri_log_needs(log, rule, view);
     cr_assert(more.chunk == 0 && more.index == 0);
     weiri_log_charge(log, rule, view, charge);
+}
+
+/* What a sweep does with a live log at `time`. */
+static inline void log_trim(weiri_log *log, const weiri_rule *rule, uint64_t time)
+{
+    size_t index_size = 0;
+    weiri_log_forget(log, rule, time);
+    chunks_free(weiri_log_shed(log, rule, false), rule);
+    size_t size = weiri_log_loose(log, rule);
+    if (size > 0) {
+        weiri_log_move move = weiri_log_move_into(sized_new(size), size, rule);
+        enum weiri_moved moved;
+        while ((moved = weiri_log_move_some(log, rule, &move)) == WEIRI_MOVE_MORE)
+            ;
+        EQUALS(moved, WEIRI_MOVE_DONE);
+        sized_free(move.chunk, weiri_chunk_size(move.chunk, rule));
+        chunks_free(weiri_log_shed(log, rule, false), rule);
+        EQUALS(weiri_log_loose(log, rule), 0);
+    }
+    void *index = weiri_log_drop_index(log, &index_size);
+    sized_free(index, index_size);
 }
 
 static inline void log_free(weiri_log *log, const weiri_rule *rule)
@@ -153,7 +173,7 @@ static inline weir_decision key_take(key_states *key, uint64_t now, uint64_t cos
             const weiri_rule *rule = &key->rules.rule[i];
             if (rule->algorithm == WEIR_LOG && weiri_rule_charge(rule, cost) > 0) {
                 weiri_log_need need = weiri_log_needs(log_of(key, i), rule, &views.of[i].log);
-                log_supply(log_of(key, i), rule, &views.of[i].log, false, need);
+                log_supply(log_of(key, i), rule, &views.of[i].log, need);
             }
         }
         weiri_charge(&key->rules, key->states, &call, &views);
