@@ -6,6 +6,7 @@ all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
 $(BUILD)/build.ninja:
+	@command -v meson >/dev/null || { echo 'meson is not installed: "make deps" installs what is needed' >&2; exit 1; }
 	meson setup -Dtests=disabled $(BUILD)
 
 # Installs the Debian packages that are missing, and nothing else.
@@ -27,8 +28,9 @@ bench: deps
 
 # PREFIX=/usr (/usr/local where not given), DESTDIR=/some/where
 install: all
-	$(if $(PREFIX),meson configure --prefix=$(PREFIX) $(BUILD))
+	meson configure --prefix=$(or $(PREFIX),/usr/local) $(BUILD)
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	$(if $(DESTDIR),,ldconfig)
 
 clean:
 	rm -rf build

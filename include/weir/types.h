@@ -84,7 +84,7 @@ typedef struct weir_request {
     uint64_t cost;                 /* what rules with WEIR_PER_COST charge */
     uint32_t plan;                 /* whose limits apply; below the options' plans */
     uint32_t flags;                /* 0 */
-    uint64_t receipt;              /* 0 */
+    uint64_t receipt;              /* reserved, 0 */
     uint64_t reserved[2];          /* 0 */
 } weir_request;
 

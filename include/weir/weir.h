@@ -92,10 +92,12 @@ WEIR_CHECKED bool weir_allow(weir *limiter, const void *key, size_t key_len);
  *   now       ns on the limiter's clock, or WEIR_NOW; late, equal and backward times are legal and grant nothing
  *   decision  NULL (the verdict alone: cheaper, and without a division), or where the whole answer goes
  * Returns 1 accepted, 0 refused, or -EINVAL (key_len, plan, flags, reserved fields, now out of range, an identity of
- * another limiter, WEIR_NOW without a clock): nothing was recorded. A full table or lack of memory is no error: the
+ * another limiter, WEIR_NOW without a clock): nothing was recorded, and *decision is not filled. A full table or lack of memory is no error: the
  * call is decided by options.when_full and flagged in the decision.
  * Progress: lock-free where the only rule is a counter below 2^32; else key's lock, and a refusal that an earlier one
- * covers (same key, at least its cost, nothing changed since) takes no lock and stores nothing.
+ * covers (same key, at least its cost, nothing changed since; for a whole decision, its very cost) takes no lock and
+ * stores nothing. On a limiter without a janitor, a call that changed the table and finds more than max(1 MiB, an eighth)
+ * of the memory retired waits for one grace period before it returns.
  * Cost: one SipHash of the key, one cache line of the table; for nodes one or two more.
  * Source: sliding log and counters as in docs/algorithms.md.
  */

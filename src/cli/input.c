@@ -164,6 +164,7 @@ static bool read_csv(weiri_input *input, source *in)
     good = good && (in->error || weiri_csv_finish(csv));
     if (!good)
         weiri_say("%s: %s", input->name, weiri_csv_problem(csv));
+    good = good && !weiri_csv_cut_short(csv);
     weiri_csv_free(csv);
     return good;
 }

@@ -25,6 +25,7 @@ struct weiri_csv {
     column *columns;
     size_t count;
     bool header_read, bad_header;
+    bool cut_short; /* a quote was never closed */
     bool between; /* no byte of the next record was seen */
     uint64_t line, first_line; /* fed last; where the record begins */
     /* The record so far. */
@@ -302,8 +303,14 @@ bool weiri_csv_finish(weiri_csv *csv)
         csv->fault.reason = NULL;
         fail(csv, "a quote is opened and never closed: nothing was read from here on", "", 0);
         csv->sink->fault(csv->sink->argument, csv->first_line, &csv->fault);
+        csv->cut_short = true;
     }
     return !csv->bad_header && (csv->header_read || bad_header(csv, "no header line%s", "", 0));
+}
+
+bool weiri_csv_cut_short(const weiri_csv *csv)
+{
+    return csv->cut_short;
 }
 
 const char *weiri_csv_problem(const weiri_csv *csv)

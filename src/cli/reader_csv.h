@@ -44,6 +44,9 @@ bool weiri_csv_feed(weiri_csv *csv, const char *bytes, size_t len);
 /* The input is at its end, which may lack its line end. False: as weiri_csv_feed. */
 bool weiri_csv_finish(weiri_csv *csv);
 
+/* Did a quote that is never closed swallow the rest of the input? Its fault has said so. */
+bool weiri_csv_cut_short(const weiri_csv *csv);
+
 /* What is wrong with the header, in words. */
 const char *weiri_csv_problem(const weiri_csv *csv);
 

@@ -63,7 +63,8 @@ int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept)
 typedef int (*attempt)(weiri_ask *ask, weir_decision *decision);
 
 /* One call in a read section of its own. Where the fork gate is closed, the section is left, and it starts over. */
-static inline __attribute__((always_inline)) int run(weiri_ask *ask, uint32_t plan, attempt once, weir_decision *decision)
+static inline __attribute__((always_inline)) int run(weiri_ask *ask, uint32_t plan, attempt once,
+                                                     weir_decision *decision)
 {
     int result;
     for (;;) {

@@ -112,7 +112,7 @@ static enum swept sweep_node(weir *limiter, weiri_segment *segment, weiri_cell *
 
 bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool holding)
 {
-    uint64_t again = UINT64_MAX; /* cells to look at, by their number modulo 64; in the second round those that were busy */
+    uint64_t again = UINT64_MAX; /* cells to look at, by their number modulo 64; in round two those that were busy */
     for (unsigned round = 0; round < 2 && again != 0; round++) {
         uint64_t busy = 0;
         for (uint32_t i = 0; i < segment->capacity; i++) {

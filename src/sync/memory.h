@@ -52,7 +52,8 @@ void weiri_retire(weiri_memory *memory, weiri_retired *object, size_t size);
 /* Is more retired than max(1 MiB, an eighth of what is in use)? */
 bool weiri_memory_crowded(const weiri_memory *memory);
 
-/* Frees what is on the list (what another caller has taken off it is freed by that one). 0; -EDEADLK inside a read section; -EPERM where no grace period can be had. */
+/* Frees what is on the list; what another caller has taken off it is freed by that one. 0; -EDEADLK inside a read section;
+ * -EPERM where no grace period can be had. */
 int weiri_reclaim(weiri_memory *memory);
 
 /* The same without waiting: for an owner that knows that nobody reads. */

@@ -1,7 +1,7 @@
 /*
  * migrate: a segment's keys move to one or two successors while everybody goes on deciding.
  *
- * The steps, each a function of that name here; models of them, and of what breaks without each, came first.
+ * The steps, each a function of that name here; docs/design.md has the argument for each, and what breaks without it.
  *
  *   start    one swap publishes a descriptor in `forward`: drop time T, the successors, all allocated before. Nothing is
  *            sealed or frozen before it is seen. Only on a segment whose predecessor is done.

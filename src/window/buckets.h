@@ -1,7 +1,7 @@
 /*
  * buckets: a ring of B+1 numbers a key. Bucket j covers [jg, (j+1)g), g = ceil(W/B). A call at t is accepted iff the
  * sum of the buckets floor((t-W+1)/g) ... floor(t/g), plus c, is <= L: the trailing bucket counts in full while any
- * part of it is inside. Contract: section 3, buckets.
+ * part of it is inside. Contract: docs/semantics.md, section 3, buckets.
  *
  *   newest   total   head index   head slot  ...  ring[0 ... B]
  *                                   |___ the newest bucket's place; older ones before it, wrapping round

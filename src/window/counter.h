@@ -4,7 +4,8 @@
  *
  *     previous * (W - e) + (current + c) * W  <=  L * W          exact, 128 bits
  *
- * Pure: a value goes in, a value comes out. The all-zero value is "nothing charged". Contract: section 3, counter.
+ * Pure: a value goes in, a value comes out. The all-zero value is "nothing charged".
+ * Contract: docs/semantics.md, section 3, counter.
  */
 #ifndef WEIRI_WINDOW_COUNTER_H
 #define WEIRI_WINDOW_COUNTER_H

@@ -2,7 +2,7 @@
  * decide: several rules of one key, together. Pure functions over the states of one key: a block of memory with each
  * rule's state at rule->offset (weiri_counter, weiri_buckets or weiri_log). A block that is all zero is "nothing
  * charged", and then only its first weiri_states_head bytes are read.
- * Contract: section 4.
+ * Contract: docs/semantics.md, section 4.
  */
 #ifndef WEIRI_WINDOW_DECIDE_H
 #define WEIRI_WINDOW_DECIDE_H

@@ -1,6 +1,6 @@
 /*
  * log: every charge with its stamp, exact. A call at t is accepted iff the charges with stamp in (t-W, t], plus c, are
- * <= L. Contract: section 3, log.
+ * <= L. Contract: docs/semantics.md, section 3, log.
  *
  *   index    ring of chunk pointers, oldest first
  *   chunk    { base: number of its first record, capacity } and its records

@@ -59,6 +59,8 @@ bad() {
   replay --json --limit 1/1s "$@"
   is "$*" "$status $(counts .records) $(head -n 1 err)" "1 $records $wanted"
 }
+printf 'time,key\n1,a\n2,a\n3,"b\n4,a\n' >open.csv
+bad 'weir replay: open.csv:4: a quote is opened and never closed: nothing was read from here on' 2 open.csv
 bad 'weir replay: absent.log: No such file or directory' 0 absent.log
 bad 'weir replay: absent.log: No such file or directory' 1 absent.log good.csv
 bad 'weir replay: absent.log: No such file or directory' 2 good.csv absent.log good.csv

@@ -1,5 +1,5 @@
 /*
- * The oracle: sections 2 to 4 of the semantics as the page has them, and nothing else. It keeps every charge in a list,
+ * The oracle: sections 2 to 4 of docs/semantics.md as the page has them, and nothing else. It keeps every charge in a list,
  * adds up the list at each question, and finds waits by halving an interval of time instead of formulas. No drops, no
  * floor: these are the answers of a limiter whose max_lateness is endless. Slow on purpose; one thread.
  *
