@@ -146,6 +146,26 @@ Test(refusal, a_verdict_published_alone_fills_no_decision)
     cr_assert(!covers(&s, 100, 5, 0, &decision));
 }
 
+Test(refusal, of_less_that_still_holds_is_not_replaced_by_one_of_more)
+{
+    struct scene s;
+    scene_publish(&s, true, 200, NULL);
+    uint64_t tag = weiri_load_relaxed_64(&s.node.refusal.tag);
+
+    weiri_ask more = ask_of(&s, 150, 6), less = ask_of(&s, 150, 4), later = ask_of(&s, 200, 6);
+    weiri_refusal_publish(&s.node, &more, 300, &whole);
+    cr_assert_eq(weiri_load_relaxed_64(&s.node.refusal.tag), tag);
+    cr_assert(covers(&s, 150, 5, 0, NULL));
+    weiri_refusal_publish(&s.node, &later, 300, &whole); /* the one of 5 has ended */
+    cr_assert(covers(&s, 299, 6, 0, NULL));
+    cr_assert(!covers(&s, 150, 5, 0, NULL));
+    weiri_refusal_publish(&s.node, &less, 180, NULL);
+    cr_assert(covers(&s, 150, 4, 0, NULL));
+    s.limits.version = 8; /* another set of limits: of no use to calls under this one */
+    weiri_refusal_publish(&s.node, &more, 300, NULL);
+    cr_assert(covers(&s, 299, 6, 0, NULL));
+}
+
 Test(refusal, is_gone_when_cleared_and_no_tag_comes_back)
 {
     struct scene s;

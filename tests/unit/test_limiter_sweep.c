@@ -5,6 +5,8 @@
  */
 #include "limiter_bench.h"
 
+#include <sched.h>
+
 enum { KEYS = 400, WINDOW = 10 };
 
 static const weir_rule rules[] = {
@@ -359,6 +361,31 @@ Test(sweep, touches_no_node_while_the_fork_gate_is_not_open_save_for_a_holder)
     cr_assert(weiri_sweep_nodes(limiter, segment, 50, true));
     weiri_store_release_32(&weiri_gate, WEIRI_GATE_OPEN);
     state_is(limiter, &key, WEIRI_FRESH, 50);
+    bench_close(&bench);
+}
+
+/* Opens the gate when the sweep has had time to meet it closed; if it has not, the test shows less, and no failure. */
+static void *open_gate(void *unused)
+{
+    (void)unused;
+    for (unsigned i = 0; i < 2000; i++)
+        sched_yield();
+    weiri_store_release_32(&weiri_gate, WEIRI_GATE_OPEN);
+    return NULL;
+}
+
+Test(sweep, that_begins_while_the_fork_gate_is_closed_goes_on_when_it_opens)
+{
+    struct bench bench;
+    weir *limiter = bench_open(&bench, &rules[0], 1, 0);
+    pthread_t thread;
+
+    fill(limiter, 0);
+    weiri_store_release_32(&weiri_gate, WEIRI_GATE_CLOSED);
+    cr_assert_eq(pthread_create(&thread, NULL, open_gate, NULL), 0);
+    cr_assert_eq(weir_sweep(limiter, 2 * WINDOW, 0), 1);
+    cr_assert_eq(stats_of(limiter).keys, 0);
+    pthread_join(thread, NULL);
     bench_close(&bench);
 }
 
