@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "../sync/spinlock.h"
 #include "limiter.h"
 
 static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
@@ -28,7 +29,10 @@ static weir *at_work;         /* the one the janitor is in */
 static bool running, stopping;
 static pthread_t thread;
 
-enum { SLICE = 2048 }; /* keys looked at in one hold of the gate */
+enum {
+    SLICE = 2048, /* keys looked at in one hold of the gate */
+    TRIES = 15    /* to have `turn`: some dozen microseconds, and a few turns of others */
+};
 
 static uint64_t monotonic(void)
 {
@@ -210,8 +214,11 @@ void weiri_janitor_remove(weir *limiter)
 
 bool weiri_janitor_wake(weir *limiter)
 {
-    if (pthread_mutex_trylock(&turn) != 0)
-        return true; /* a decision does not wait for it: whoever retires next calls again */
+    for (unsigned attempt = 0; pthread_mutex_trylock(&turn) != 0; attempt++) {
+        if (attempt == TRIES)
+            return true; /* a decision waits for nobody, let alone a fork: whoever retires next calls again */
+        weiri_backoff(attempt);
+    }
     bool there = running;
     if (there && limiter->hurried == UINT64_MAX) {
         limiter->hurried = monotonic();

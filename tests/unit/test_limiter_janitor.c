@@ -242,3 +242,27 @@ Test(janitor, is_woken_by_crowded_memory)
     cr_assert_geq(most, (UINT64_C(1) << 20) / each * each); /* nobody came before it was crowded */
     cr_assert_eq(weir_close(limiter), 0);
 }
+
+Test(janitor, comes_to_every_limiter_though_one_is_due_at_every_moment)
+{
+    weir_options options = weir_options_default();
+    weir *patient, *hasty;
+
+    options.max_lateness_ns = 0;
+    options.sweep_interval_ns = WEIR_MILLISECOND;
+    cr_assert_eq(weir_open(&patient, &rule, 1, &options), 0);
+    options.sweep_interval_ns = 1;
+    cr_assert_eq(weir_open(&hasty, &rule, 1, &options), 0); /* first in the list */
+    for (uint64_t i = 0; i < 1000; i++) {
+        weir_request request = weir_request_for(&i, sizeof i);
+        cr_assert_eq(weir_take(patient, &request, WEIR_NOW, NULL), 1);
+    }
+    weir_statistics statistics = {.struct_size = sizeof statistics};
+    do { /* ends when the janitor has come, else with the test's own bound on time */
+        sched_yield();
+        cr_assert_eq(weir_stats(patient, &statistics), 0);
+    } while (statistics.keys > 0 || statistics.retired_bytes > 0);
+    cr_assert_geq(statistics.swept, 1000);
+    cr_assert_eq(weir_close(hasty), 0);
+    cr_assert_eq(weir_close(patient), 0);
+}
