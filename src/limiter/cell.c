@@ -45,48 +45,53 @@ static void answer(const weiri_ask *ask, weiri_counter counter, const weiri_coun
     weiri_answer(&ask->limiter->rules, &counter, &call, &views, charged, decision);
 }
 
+/*
+ * The key's own cell, to charge: claimed, or after a step along a migration. Sets spot->held, or tells why the call
+ * cannot be recorded in *flag; where neither, look again from *segment on.
+ */
+static void get_cell(weiri_ask *ask, weiri_segment **segment, weiri_spot *spot, bool *swept, uint32_t *flag)
+{
+    weiri_table *table = &ask->limiter->table;
+    if (!spot->cell) {
+        weiri_segment *next = weiri_find_room(ask, *segment);
+        *segment = next ? next : *segment;
+        *flag = next ? 0 : WEIR_NO_MEMORY;
+        return;
+    }
+    int room = weiri_reserve(ask, segment, swept);
+    if (room == 0)
+        *flag = WEIR_TABLE_FULL;
+    if (room <= 0)
+        return;
+    spot->held = weiri_claim(spot->cell, weiri_identity_pair(ask->identity));
+    if (!spot->held)
+        weiri_table_unreserve(table, 1);
+}
+
 int weiri_cell_call(weiri_ask *ask, weir_decision *decision)
 {
     weir *limiter = ask->limiter;
     const weiri_rule *rule = &limiter->rules.rule[0];
     const uint64_t limit = ask->limits->limit[0], charge = weiri_rule_charge(rule, ask->cost);
     weiri_segment *segment = weiri_directory_find(&limiter->table.directory, ask->identity->hash);
+    uint32_t flag = 0;
     bool swept = false;
     for (;;) {
         weiri_spot spot = weiri_table_look(&limiter->table, segment, ask->identity);
         weiri_counter counter = unpack(spot.state);
         weiri_counter_view view = weiri_counter_look(counter, rule, ask->now, spot.floor);
         bool accepted = weiri_counter_accepts(&view, rule, limit, charge);
-        if (!accepted || charge == 0 || ask->peek) {
-            if (decision)
-                answer(ask, counter, &view, spot.floor, accepted, false, decision);
-            return accepted;
+        bool charged = accepted && charge > 0 && !ask->peek;
+        if (charged && !spot.held)
+            get_cell(ask, &segment, &spot, &swept, &flag);
+        if (charged && flag == 0) {
+            counter = weiri_counter_charged(&view, charge);
+            if (!spot.held || !weiri_cas_128(&spot.cell->state, spot.state, pack(counter)))
+                continue;
         }
-        uint32_t flag = 0;
-        if (!spot.cell) {
-            weiri_segment *next = weiri_find_room(ask, segment);
-            segment = next ? next : segment;
-            flag = next ? 0 : WEIR_NO_MEMORY;
-        } else if (!spot.held) {
-            int room = weiri_reserve(ask, &segment, &swept);
-            flag = room == 0 ? WEIR_TABLE_FULL : 0;
-            spot.held = room > 0 && weiri_claim(spot.cell, weiri_identity_pair(ask->identity));
-            if (room > 0 && !spot.held)
-                weiri_table_unreserve(&limiter->table, 1);
-        }
-        if (flag) {
-            if (decision)
-                answer(ask, counter, &view, spot.floor, accepted, false, decision);
-            return weiri_unrecorded(limiter, flag, decision);
-        }
-        if (!spot.held)
-            continue;
-        counter = weiri_counter_charged(&view, charge);
-        if (weiri_cas_128(&spot.cell->state, spot.state, pack(counter))) {
-            if (decision)
-                answer(ask, counter, &view, spot.floor, true, true, decision);
-            return 1;
-        }
+        if (decision)
+            answer(ask, counter, &view, spot.floor, accepted, charged && flag == 0, decision);
+        return flag ? weiri_unrecorded(limiter, flag, decision) : accepted;
     }
 }
 
