@@ -31,7 +31,7 @@ weiri_segment *weiri_find_room(weiri_ask *ask, weiri_segment *segment)
     if (!weiri_forward(segment)) {
         uint64_t time = weiri_drop_time(limiter, ask->now);
         if (limiter->nodes) /* a closed gate only means that fewer are dropped */
-            weiri_sweep_nodes(limiter, segment, time, ask->holding);
+            weiri_sweep_nodes(limiter, segment, time, false, ask->holding);
         if (!weiri_make_room(&limiter->table, segment, time))
             return NULL;
     }
@@ -49,7 +49,7 @@ int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept)
     ask->slow = true;
     uint64_t time = weiri_drop_time(limiter, ask->now);
     if (limiter->nodes)
-        weiri_sweep_nodes(limiter, *segment, time, ask->holding);
+        weiri_sweep_nodes(limiter, *segment, time, false, ask->holding);
     if (weiri_forward(*segment) || weiri_compact(&limiter->table, *segment, time)) {
         *segment = weiri_help(&limiter->table, *segment, ask->identity->hash);
         return -1;

@@ -117,8 +117,8 @@ bool weiri_cell_live(const void *limiter, weiri_pair state, uint64_t time);
 bool weiri_node_live(const void *limiter, weiri_pair state, uint64_t time);
 
 /* --- sweep.c --- */
-/* Turns the expired nodes of a segment to FRESH. False: the fork gate is closed, and some were left. */
-bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool holding);
+/* Turns the expired nodes of a segment to FRESH; `trims`: and gives back what live ones no longer need. False: the fork gate is closed, and some were left. */
+bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool trims, bool holding);
 
 /* Sweeps one segment, where the last bounded sweep stopped. Inside a read section. */
 void weiri_sweep_next(weir *limiter, uint64_t time, bool holding);

@@ -83,7 +83,7 @@ enum swept { KEPT, DROPPED, BUSY };
 
 /* One node. Nobody waits for its lock. */
 static enum swept sweep_node(weir *limiter, weiri_segment *segment, weiri_cell *cell, weiri_pair identity,
-                             weiri_node *node, uint64_t time)
+                             weiri_node *node, uint64_t time, bool trims)
 {
     weiri_husks husks;
     size_t loose[WEIR_RULES_MAX];
@@ -92,11 +92,11 @@ static enum swept sweep_node(weir *limiter, weiri_segment *segment, weiri_cell *
     bool live = !node->dead && weiri_expires(&limiter->rules, node->states) > time;
     if (node->dead || live) { /* dead: another sweep is at it */
         husks = (weiri_husks){.chunks = {NULL}};
-        if (live)
+        if (live && trims)
             trim_now(limiter, node, time, &husks, loose);
         weiri_spinlock_unlock(&node->lock);
         weiri_husks_free(limiter, &husks);
-        for (unsigned i = 0; live && i < limiter->rules.count; i++)
+        for (unsigned i = 0; live && trims && i < limiter->rules.count; i++)
             if (loose[i] > 0)
                 trim(limiter, node, i, loose[i]);
         return KEPT;
@@ -110,7 +110,7 @@ static enum swept sweep_node(weir *limiter, weiri_segment *segment, weiri_cell *
     return DROPPED;
 }
 
-bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool holding)
+bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool trims, bool holding)
 {
     uint64_t again = UINT64_MAX; /* cells to look at, by their number modulo 64; in round two those that were busy */
     for (unsigned round = 0; round < 2 && again != 0; round++) {
@@ -125,7 +125,7 @@ bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, boo
             if (!holding && !weiri_gate_is_open())
                 return false;
             weiri_pair identity = weiri_load_once_128(&cell->identity);
-            if (sweep_node(limiter, segment, cell, identity, weiri_node_of(state), time) == BUSY)
+            if (sweep_node(limiter, segment, cell, identity, weiri_node_of(state), time, trims) == BUSY)
                 busy |= UINT64_C(1) << (i % 64);
         }
         again = busy;
@@ -134,10 +134,10 @@ bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, boo
 }
 
 /* One segment, inside a read section. Returns how many cells were looked at; *hash moves on behind it. */
-static uint64_t sweep_segment(weir *limiter, uint64_t *hash, uint64_t time, bool holding, bool *closed)
+static uint64_t sweep_segment(weir *limiter, uint64_t *hash, uint64_t time, bool trims, bool holding, bool *closed)
 {
     weiri_segment *segment = weiri_table_settled(&limiter->table, *hash);
-    *closed = limiter->nodes && !weiri_sweep_nodes(limiter, segment, time, holding);
+    *closed = limiter->nodes && !weiri_sweep_nodes(limiter, segment, time, trims, holding);
     if (*closed)
         return 0;
     uint64_t looked = segment->capacity;
@@ -153,7 +153,7 @@ void weiri_sweep_next(weir *limiter, uint64_t time, bool holding)
 {
     bool closed;
     uint64_t hash = weiri_load_acquire_64(&limiter->sweep_at);
-    sweep_segment(limiter, &hash, time, holding, &closed);
+    sweep_segment(limiter, &hash, time, false, holding, &closed);
     if (!closed)
         weiri_store_release_64(&limiter->sweep_at, hash);
 }
@@ -165,7 +165,7 @@ static uint64_t sweep_waiting(weir *limiter, uint64_t *hash, uint64_t time, bool
     uint64_t looked;
     for (;;) {
         weiri_rcu_enter();
-        looked = sweep_segment(limiter, hash, time, holding || waited, &closed);
+        looked = sweep_segment(limiter, hash, time, true, holding || waited, &closed);
         weiri_rcu_leave();
         if (!closed)
             break;

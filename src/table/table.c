@@ -45,7 +45,7 @@ void weiri_table_destroy(weiri_table *table, void (*visit)(void *argument, weiri
     weiri_directory_destroy(&table->directory, table->memory);
 }
 
-weiri_spot weiri_table_look(const weiri_table *table, weiri_segment *segment, const weir_identity *identity)
+weiri_spot weiri_table_look_slow(const weiri_table *table, weiri_segment *segment, const weir_identity *identity)
 {
     weiri_spot spot = {.cell = NULL};
     bool passed = false;

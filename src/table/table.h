@@ -34,8 +34,22 @@ bool weiri_table_init(weiri_table *table, weiri_memory *memory);
 /* Frees everything; nobody reads. `visit` is called for every state that is not UNINIT. */
 void weiri_table_destroy(weiri_table *table, void (*visit)(void *argument, weiri_pair state), void *argument);
 
-/* Looks for a key from `segment` on, through migrations under way, without a store. */
-weiri_spot weiri_table_look(const weiri_table *table, weiri_segment *segment, const weir_identity *identity);
+/* The whole look: new keys, and migrations under way. */
+weiri_spot weiri_table_look_slow(const weiri_table *table, weiri_segment *segment, const weir_identity *identity);
+
+/* Looks for a key from `segment` on, through migrations under way, without a store. The common case is inline: the key's
+ * own cell is there, and not frozen. */
+static inline weiri_spot weiri_table_look(const weiri_table *table, weiri_segment *segment,
+                                          const weir_identity *identity)
+{
+    weiri_finding finding = weiri_find(segment, weiri_identity_pair(identity), identity->hash);
+    if (finding.found == WEIRI_HELD) {
+        weiri_pair state = weiri_load_snapshot_128(&finding.cell->state);
+        if (!(state.word[0] & WEIRI_FROZEN))
+            return (weiri_spot){finding.cell, state, segment->floor, true};
+    }
+    return weiri_table_look_slow(table, segment, identity);
+}
 
 /* Room in the count of keys for one more, and back. */
 bool weiri_table_reserve(weiri_table *table);

@@ -342,7 +342,7 @@ Test(sweep, nodes_in_a_frozen_segment_are_left_to_its_successor)
 
     cr_assert(weiri_split(&limiter->table, segment, 0));
     freeze_all_of(segment);
-    cr_assert(weiri_sweep_nodes(limiter, segment, 50, false));
+    cr_assert(weiri_sweep_nodes(limiter, segment, 50, true, false));
     cr_assert(!node->dead);
     bench_close(&bench);
 }
@@ -356,9 +356,9 @@ Test(sweep, touches_no_node_while_the_fork_gate_is_not_open_save_for_a_holder)
     weiri_node *node = node_of(limiter, &key);
 
     weiri_store_release_32(&weiri_gate, WEIRI_GATE_CLOSING);
-    cr_assert(!weiri_sweep_nodes(limiter, segment, 50, false));
+    cr_assert(!weiri_sweep_nodes(limiter, segment, 50, true, false));
     cr_assert(!node->dead);
-    cr_assert(weiri_sweep_nodes(limiter, segment, 50, true));
+    cr_assert(weiri_sweep_nodes(limiter, segment, 50, true, true));
     weiri_store_release_32(&weiri_gate, WEIRI_GATE_OPEN);
     state_is(limiter, &key, WEIRI_FRESH, 50);
     bench_close(&bench);
