@@ -1,0 +1,51 @@
+#!/bin/sh
+# run.sh MODEL.pml ok|fail "FLAGS" ["LARGER FLAGS"]: looks at every run of a model, and compares what is found.
+#
+# ok: the search is complete, and no assertion fails and no process is left waiting. fail: an assertion does, or one is.
+# Anything else (out of memory, too deep, a model that does not compile) fails the test in both cases.
+# The larger flags are used in place of the others where WEIR_TEST_SCALE is 1000 or more; MODEL_MEMORY: most megabytes.
+set -eu
+model=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+expected=$2 flags=$3 memory=${MODEL_MEMORY:-1900}
+if [ "${WEIR_TEST_SCALE:-100}" -ge 1000 ] && [ -n "${4:-}" ]; then
+  flags=$4 memory=${MODEL_MEMORY:-18000}
+fi
+cc=${CC:-cc}
+
+for tool in spin "${cc%% *}"; do
+  command -v "$tool" >/dev/null || {
+    echo "skipped: there is no $tool here"
+    exit 77
+  }
+done
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+# shellcheck disable=SC2086 # several words
+if ! spin $flags -a "$model" >spin.out 2>&1 || [ ! -s pan.c ]; then
+  cat spin.out
+  exit 1
+fi
+level=-O1
+[ "$expected" = ok ] || level=-O0 # found soon, so that the compiler's time counts
+# shellcheck disable=SC2086
+$cc $level -w -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 "-DMEMLIM=$memory" pan.c -o pan >cc.out 2>&1 || {
+  cat cc.out
+  exit 1
+}
+# -w: a hash table of few slots to begin with; it grows.
+./pan -m100000 -w20 -n >pan.out 2>&1 || true
+grep -E '^pan:|^Warning|errors:|states, stored|depth reached|out of memory|too small' pan.out || true
+
+found=unfinished
+if grep -qE '^pan:1?: ?.*(assertion violated|invalid end state)' pan.out; then
+  found=fail
+elif grep -q 'errors: 0' pan.out && ! grep -qE 'Search not completed|out of memory|too small|truncated' pan.out; then
+  found=ok
+fi
+[ "$found" = "$expected" ] || {
+  echo "$(basename "$model") $flags: expected $expected, found $found"
+  cat pan.out
+  exit 1
+}
