@@ -55,7 +55,8 @@ static inline weiri_segment *weiri_directory_find(const weiri_directory *directo
     const weiri_root *root = weiri_load_acquire_pointer(&directory->root);
     const weiri_page *page = weiri_directory_page(root, hash);
     weiri_segment *segment = weiri_load_acquire_pointer(&page->entry[weiri_hash_bits(hash, page->depth, page->bits)]);
-    weiri_segment_prefetch(segment, hash);
+    if (page->bits > 0) /* one segment alone is in the cache, and mostly smaller than what would be fetched */
+        weiri_segment_prefetch(segment, hash);
     return segment;
 }
 

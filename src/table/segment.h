@@ -111,7 +111,9 @@ static inline uint32_t weiri_first_cell(const weiri_segment *segment, uint64_t h
 
 /*
  * Fetches the line where a look in a segment of the usual capacity begins, while its header is on the way: else the two
- * misses would come one after the other. A smaller segment ends before it, which does no harm.
+ * misses would come one after the other. In a smaller segment that is a line of somebody else's, or no memory at all,
+ * and costs: one hot key in a table of one segment took 18 or 50 ns a call, as its hash fell. So this is for tables that
+ * have grown.
  */
 static inline void weiri_segment_prefetch(const weiri_segment *segment, uint64_t hash)
 {
