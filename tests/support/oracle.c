@@ -5,37 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "oracle_state.h"
+
 typedef unsigned __int128 wide; /* times beyond 2^63, products of a charge and a window */
 typedef __int128 wide_signed;   /* times before 0 */
-
-struct charge {
-    uint64_t stamp;
-    uint64_t amount;
-};
-
-/* What one rule remembers of one key. */
-struct history {
-    struct charge *charges;
-    size_t count;
-    size_t room;
-    uint64_t newest; /* log, buckets: the newest stamp; counter: the start of the newest window charged */
-};
-
-struct subject {
-    unsigned char *key;
-    size_t key_len;
-    struct history histories[WEIR_RULES_MAX];
-};
-
-struct oracle {
-    weir_rule rules[WEIR_RULES_MAX];
-    size_t rule_count;
-    uint32_t plans;
-    uint64_t *limits; /* plans x rule_count */
-    struct subject *subjects;
-    size_t subject_count;
-    size_t subject_room;
-};
 
 /* One rule asked about one key: all that a question needs but the time. */
 struct view {

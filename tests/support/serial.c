@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT */
+#include "serial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "decision.h"
+#include "serial_text.h"
+
+#define STATES_MAX ((size_t)4 << 20)
+#define NOT_SO_FAR SIZE_MAX
+
+/* A call and where the search has it. */
+struct entry {
+    const struct serial_call *call;
+    size_t number; /* in the history */
+    size_t since;  /* it may have loaded the limits of its plan before the `since`th change; NOT_SO_FAR: only present ones */
+    bool placed;
+};
+
+/* The limits of one plan along the order so far: `was[k]` stood before change k. */
+struct plan_limits {
+    const uint64_t *now;
+    const uint64_t **was;
+    size_t changes;
+};
+
+struct search {
+    const struct serial_history *history;
+    struct entry *entries; /* by `called` */
+    size_t count;
+    size_t first; /* all entries before it are placed */
+    size_t *order;
+    size_t placed;
+    struct plan_limits *plans;
+    struct oracle **levels; /* the state after so many changing calls; the one after the present is scratch */
+    struct oracle_print done; /* of the set of placed calls */
+    struct oracle_print *seen;
+    size_t seen_count;
+    size_t seen_room;
+    bool gave_up;
+    size_t *best_order;
+    size_t best;
+    struct oracle *best_state;
+    size_t *best_next;
+    size_t best_next_count;
+};
+
+/* One way in which a call can be answered. */
+struct way {
+    size_t limits; /* 0: those in force; k: those of k changes ago */
+    size_t floor;  /* 0: at `now`; k: at the floor k-1 of the history */
+};
+
+static void *must(void *memory)
+{
+    if (memory == NULL) {
+        fputs("serial: out of memory\n", stderr);
+        exit(1);
+    }
+    return memory;
+}
+
+static uint64_t mix(uint64_t word)
+{
+    word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return word ^ (word >> 31);
+}
+
+/* ---- What a call is ---- */
+
+static bool is_take(const struct serial_call *call)
+{
+    return call->verb == SERIAL_TAKE || call->verb == SERIAL_TAKE_VERDICT;
+}
+
+static bool is_asking(const struct serial_call *call)
+{
+    return is_take(call) || call->verb == SERIAL_PEEK || call->verb == SERIAL_PEEK_VERDICT;
+}
+
+static bool has_decision(const struct serial_call *call)
+{
+    return call->verb == SERIAL_TAKE || call->verb == SERIAL_PEEK;
+}
+
+static bool would_record(const struct serial_history *history, const struct serial_call *call)
+{
+    for (size_t i = 0; i < history->rule_count; i++)
+        if (history->rules[i].meter == WEIR_PER_REQUEST || call->cost > 0)
+            return true;
+    return false;
+}
+
+static bool is_unrecorded(const struct serial_call *call)
+{
+    return has_decision(call) && (call->answer.flags & (WEIR_TABLE_FULL | WEIR_NO_MEMORY)) != 0;
+}
+
+/* Answered as documented where nothing can be recorded? */
+static bool may_be_unrecorded(const struct serial_history *history, const struct serial_call *call)
+{
+    return history->may_fail && is_take(call) && would_record(history, call) && call->verdict == history->admits &&
+           (!is_unrecorded(call) || (call->answer.verdict == call->verdict && call->answer.retry_after_ns == 0));
+}
+
+/* ---- Ways to be answered ---- */
+
+/* All that the ways of one call have in common. */
+struct asking {
+    struct search *search;
+    const struct entry *entry;
+    struct oracle *before;
+    struct oracle *after; /* is written to */
+};
+
+static const uint64_t *limits_of(const struct asking *asking, struct way way)
+{
+    const struct plan_limits *plan = &asking->search->plans[asking->entry->call->plan];
+
+    return way.limits == 0 ? plan->now : plan->was[plan->changes - way.limits];
+}
+
+static size_t limits_ways(const struct asking *asking)
+{
+    const struct plan_limits *plan = &asking->search->plans[asking->entry->call->plan];
+
+    return asking->entry->since == NOT_SO_FAR ? 1 : 1 + plan->changes - asking->entry->since;
+}
+
+/* Does a floor at this time move the call to it, in some rule? */
+static bool moves(const struct asking *asking, uint64_t floor)
+{
+    for (size_t i = 0; i < asking->search->history->rule_count; i++)
+        if (oracle_effective_time(asking->before, "k", 1, i, asking->entry->call->now) < floor)
+            return true;
+    return false;
+}
+
+/* Can the call be decided at this floor, or at its own time? */
+static bool may_run_at(const struct asking *asking, size_t number)
+{
+    const struct serial_call *call = asking->entry->call;
+    const struct serial_floor *floor;
+
+    if (number == 0)
+        return !has_decision(call) || (call->answer.flags & WEIR_LATE) == 0;
+    floor = &asking->search->history->floors[number - 1];
+    return (!has_decision(call) || (call->answer.flags & WEIR_LATE) != 0) && floor->time > call->now &&
+           floor->called < call->returned && moves(asking, floor->time);
+}
+
+/* The oracle's answer, asked in this way; asking->after becomes the state behind it. */
+static weir_decision ask(const struct asking *asking, struct way way)
+{
+    const struct serial_call *call = asking->entry->call;
+    weir_request request = serial_request(call);
+    uint64_t time = way.floor == 0 ? call->now : asking->search->history->floors[way.floor - 1].time;
+    uint64_t ahead = time - call->now;
+    weir_decision due = {0};
+
+    oracle_assign(asking->after, asking->before);
+    oracle_set_limits(asking->after, call->plan, limits_of(asking, way));
+    if (is_take(call))
+        oracle_take(asking->after, &request, time, &due);
+    else
+        oracle_peek(asking->after, &request, time, &due);
+    oracle_set_limits(asking->after, call->plan, asking->search->plans[call->plan].now);
+    if (way.floor != 0)
+        due.flags |= WEIR_LATE;
+    if (due.verdict == 0 && due.retry_after_ns != WEIR_NEVER)
+        due.retry_after_ns += ahead;
+    if (due.release_after_ns != 0)
+        due.release_after_ns += ahead;
+    return due;
+}
+
+static bool fits(const struct asking *asking, struct way way)
+{
+    const struct serial_call *call = asking->entry->call;
+    weir_decision due;
+    uint64_t wanted;
+    uint64_t got;
+
+    if (!may_run_at(asking, way.floor))
+        return false;
+    if (has_decision(call) && call->verdict != call->answer.verdict)
+        return false;
+    due = ask(asking, way);
+    return due.verdict == call->verdict &&
+           (!has_decision(call) || decision_difference(&due, &call->answer, &wanted, &got) == NULL);
+}
+
+/* The next way, from *way on, in which the call is answered as it was. */
+static bool next_way(const struct asking *asking, struct way *way)
+{
+    for (; way->limits < limits_ways(asking); way->limits++, way->floor = 0)
+        for (; way->floor <= asking->search->history->floor_count; way->floor++)
+            if (fits(asking, *way))
+                return true;
+    return false;
+}
+
+/* ---- The set of placed calls ---- */
+
+static void toggle(struct search *search, size_t number)
+{
+    search->done.word[0] ^= mix(number + 1);
+    search->done.word[1] ^= mix(mix(number + UINT64_C(0x3c6ef372fe94f82b)));
+}
+
+static void place(struct search *search, size_t i)
+{
+    search->entries[i].placed = true;
+    search->order[search->placed++] = i;
+    toggle(search, i);
+    while (search->first < search->count && search->entries[search->first].placed)
+        search->first++;
+}
+
+/* Takes the last one back. */
+static void unplace(struct search *search)
+{
+    size_t i = search->order[--search->placed];
+
+    search->entries[i].placed = false;
+    toggle(search, i);
+    if (i < search->first)
+        search->first = i;
+}
+
+/* The calls that no open call precedes, by `called`; returns how many. */
+static size_t open_calls(const struct search *search, size_t *calls)
+{
+    uint64_t first_return = UINT64_MAX;
+    size_t count = 0;
+
+    for (size_t i = search->first; i < search->count && search->entries[i].call->called < first_return; i++) {
+        if (search->entries[i].placed)
+            continue;
+        calls[count++] = i;
+        if (search->entries[i].call->returned < first_return)
+            first_return = search->entries[i].call->returned;
+    }
+    return count;
+}
+
+/* ---- What was tried ---- */
+
+/* Limits that open calls may have loaded and that were replaced since: part of the state of a search. */
+static struct oracle_print print_of(const struct search *search, const struct oracle *state, const size_t *calls,
+                                    size_t count)
+{
+    struct oracle_print print = oracle_print_of(state);
+
+    for (size_t c = 0; c < count; c++) {
+        const struct entry *entry = &search->entries[calls[c]];
+        const struct plan_limits *plan = &search->plans[entry->call->plan];
+
+        for (size_t k = entry->since; k < plan->changes; k++)
+            print.word[0] += mix(mix(entry->number + 1) ^ (uint64_t)(uintptr_t)plan->was[k]);
+    }
+    print.word[0] += search->done.word[0];
+    print.word[1] += search->done.word[1];
+    if ((print.word[0] | print.word[1]) == 0) /* marks a free place */
+        print.word[0] = 1;
+    return print;
+}
+
+static struct oracle_print *place_in(struct oracle_print *table, size_t room, struct oracle_print print)
+{
+    size_t i = (size_t)mix(print.word[0]) & (room - 1);
+
+    while ((table[i].word[0] | table[i].word[1]) != 0 && memcmp(&table[i], &print, sizeof print) != 0)
+        i = (i + 1) & (room - 1);
+    return &table[i];
+}
+
+static void widen(struct search *search)
+{
+    size_t room = search->seen_room == 0 ? 256 : search->seen_room * 2;
+    struct oracle_print *table = must(calloc(room, sizeof *table));
+
+    for (size_t i = 0; i < search->seen_room; i++)
+        if ((search->seen[i].word[0] | search->seen[i].word[1]) != 0)
+            *place_in(table, room, search->seen[i]) = search->seen[i];
+    free(search->seen);
+    search->seen = table;
+    search->seen_room = room;
+}
+
+/* Was this state searched before? It is now. */
+static bool seen_before(struct search *search, struct oracle_print print)
+{
+    struct oracle_print *at;
+
+    if (search->seen_count * 2 >= search->seen_room)
+        widen(search);
+    at = place_in(search->seen, search->seen_room, print);
+    if ((at->word[0] | at->word[1]) != 0)
+        return true;
+    *at = print;
+    search->seen_count++;
+    search->gave_up = search->gave_up || search->seen_count > STATES_MAX;
+    return false;
+}
+
+static void keep_best(struct search *search, const struct oracle *state, const size_t *calls, size_t count)
+{
+    if (search->placed < search->best || (search->placed == search->best && search->best_state != NULL))
+        return;
+    search->best = search->placed;
+    for (size_t i = 0; i < search->placed; i++)
+        search->best_order[i] = search->entries[search->order[i]].number;
+    search->best_next_count = count;
+    for (size_t i = 0; i < count; i++)
+        search->best_next[i] = search->entries[calls[i]].number;
+    if (search->best_state == NULL)
+        search->best_state = oracle_copy(state);
+    oracle_assign(search->best_state, state);
+}
+
+/* ---- The search ---- */
+
+static struct oracle *level(struct search *search, size_t depth)
+{
+    if (search->levels[depth] == NULL)
+        search->levels[depth] = oracle_copy(search->levels[0]);
+    return search->levels[depth];
+}
+
+static bool same_limits(const struct search *search, const struct serial_call *call)
+{
+    return memcmp(search->plans[call->plan].now, call->limits, search->history->rule_count * sizeof *call->limits) == 0;
+}
+
+/* Is this call answered rightly by the present state, without changing it? */
+static bool changes_nothing(const struct asking *asking)
+{
+    const struct serial_call *call = asking->entry->call;
+    const struct search *search = asking->search;
+    struct oracle_print before;
+    struct oracle_print after;
+    struct way way = {0, 0};
+
+    if (call->verb == SERIAL_SET_LIMITS)
+        return same_limits(search, call);
+    if (call->verb == SERIAL_RESET) {
+        weir_request request = serial_request(call);
+
+        oracle_assign(asking->after, asking->before);
+        oracle_reset(asking->after, &request);
+        before = oracle_print_of(asking->before);
+        after = oracle_print_of(asking->after);
+        return memcmp(&before, &after, sizeof before) == 0;
+    }
+    if (is_unrecorded(call))
+        return may_be_unrecorded(search->history, call);
+    if (is_take(call) && call->verdict == 1 && would_record(search->history, call))
+        return false;
+    if (!has_decision(call) && may_be_unrecorded(search->history, call))
+        return true;
+    return next_way(asking, &way);
+}
+
+static void place_readers(struct search *search, size_t depth, size_t *calls)
+{
+    bool placed = true;
+
+    while (placed) {
+        size_t count = open_calls(search, calls);
+
+        placed = false;
+        for (size_t c = 0; c < count; c++) {
+            struct asking asking = {search, &search->entries[calls[c]], level(search, depth), level(search, depth + 1)};
+
+            if (!changes_nothing(&asking))
+                continue;
+            place(search, calls[c]);
+            placed = true;
+        }
+    }
+}
+
+static bool search_from(struct search *search, size_t depth);
+
+static bool go_on(struct search *search, size_t i, size_t depth)
+{
+    bool found;
+
+    place(search, i);
+    found = search_from(search, depth);
+    if (!found)
+        unplace(search);
+    return found;
+}
+
+static bool try_asking(struct search *search, size_t i, size_t depth)
+{
+    struct asking asking = {search, &search->entries[i], level(search, depth), level(search, depth + 1)};
+    const struct serial_call *call = asking.entry->call;
+    struct way way = {0, 0};
+
+    if (!is_take(call) || call->verdict != 1 || is_unrecorded(call) || !would_record(search->history, call))
+        return false; /* a reader that does not fit */
+    for (; next_way(&asking, &way); way.floor++)
+        if (go_on(search, i, depth + 1))
+            return true;
+    if (has_decision(call) || !may_be_unrecorded(search->history, call))
+        return false;
+    return go_on(search, i, depth);
+}
+
+static bool try_reset(struct search *search, size_t i, size_t depth)
+{
+    weir_request request = serial_request(search->entries[i].call);
+
+    oracle_assign(level(search, depth + 1), level(search, depth));
+    oracle_reset(level(search, depth + 1), &request);
+    return go_on(search, i, depth + 1);
+}
+
+/* The open calls may have loaded the limits that are about to be replaced. */
+static bool try_limits(struct search *search, size_t i, size_t depth, const size_t *calls, size_t count)
+{
+    const struct serial_call *call = search->entries[i].call;
+    struct plan_limits *plan = &search->plans[call->plan];
+    size_t change = plan->changes++;
+    bool found;
+
+    plan->was[change] = plan->now;
+    plan->now = call->limits;
+    for (size_t c = 0; c < count; c++) {
+        struct entry *entry = &search->entries[calls[c]];
+
+        if (is_asking(entry->call) && entry->call->plan == call->plan && entry->since == NOT_SO_FAR)
+            entry->since = change;
+    }
+    oracle_assign(level(search, depth + 1), level(search, depth));
+    oracle_set_limits(level(search, depth + 1), call->plan, call->limits);
+    found = go_on(search, i, depth + 1);
+    for (size_t c = 0; c < count && !found; c++)
+        if (search->entries[calls[c]].since == change && search->entries[calls[c]].call->plan == call->plan)
+            search->entries[calls[c]].since = NOT_SO_FAR;
+    plan->now = plan->was[change];
+    plan->changes = change;
+    return found;
+}
+
+static bool try_changing(struct search *search, size_t depth, const size_t *calls, size_t count)
+{
+    for (size_t c = 0; c < count && !search->gave_up; c++) {
+        enum serial_verb verb = search->entries[calls[c]].call->verb;
+        bool found = verb == SERIAL_SET_LIMITS ? try_limits(search, calls[c], depth, calls, count)
+                     : verb == SERIAL_RESET    ? try_reset(search, calls[c], depth)
+                                               : try_asking(search, calls[c], depth);
+
+        if (found)
+            return true;
+    }
+    return false;
+}
+
+static bool search_from(struct search *search, size_t depth)
+{
+    size_t before = search->placed;
+    size_t *calls = must(malloc((search->count + 1) * sizeof *calls));
+    size_t count;
+    bool found;
+
+    place_readers(search, depth, calls);
+    count = open_calls(search, calls);
+    keep_best(search, level(search, depth), calls, count);
+    found = search->placed == search->count;
+    if (!found && !seen_before(search, print_of(search, level(search, depth), calls, count)))
+        found = try_changing(search, depth, calls, count);
+    while (!found && search->placed > before)
+        unplace(search);
+    free(calls);
+    return found;
+}
+
+/* ---- Opening and closing ---- */
+
+size_t *serial_by_called(const struct serial_history *history)
+{
+    size_t *numbers = must(malloc((history->count + 1) * sizeof *numbers));
+
+    for (size_t i = 0; i < history->count; i++) {
+        size_t at = i;
+
+        for (; at > 0 && history->calls[numbers[at - 1]].called > history->calls[i].called; at--)
+            numbers[at] = numbers[at - 1];
+        numbers[at] = i;
+    }
+    return numbers;
+}
+
+static void open_plans(struct search *search)
+{
+    const struct serial_history *history = search->history;
+    uint32_t plans = history->plans == 0 ? 1 : history->plans;
+    const struct oracle *oracle = search->levels[0];
+
+    search->plans = must(calloc(plans, sizeof *search->plans));
+    for (uint32_t plan = 0; plan < plans; plan++) {
+        uint64_t *limits = must(malloc(history->rule_count * sizeof *limits));
+
+        for (size_t i = 0; i < history->rule_count; i++)
+            limits[i] = oracle_limit(oracle, plan, i);
+        search->plans[plan].now = limits;
+        search->plans[plan].was = must(malloc((history->count + 1) * sizeof *search->plans[plan].was));
+    }
+}
+
+static void open_search(struct search *search, const struct serial_history *history)
+{
+    size_t *numbers = serial_by_called(history);
+    size_t room = history->count + 1;
+
+    *search = (struct search){.history = history, .count = history->count};
+    search->entries = must(malloc(room * sizeof *search->entries));
+    for (size_t i = 0; i < history->count; i++)
+        search->entries[i] = (struct entry){&history->calls[numbers[i]], numbers[i], NOT_SO_FAR, false};
+    free(numbers);
+    search->order = must(malloc(room * sizeof *search->order));
+    search->best_order = must(malloc(room * sizeof *search->best_order));
+    search->best_next = must(malloc(room * sizeof *search->best_next));
+    search->levels = must(calloc(room + 1, sizeof *search->levels));
+    search->levels[0] = oracle_open(history->rules, history->rule_count, history->plans, history->plan_limits);
+    open_plans(search);
+}
+
+static void close_search(struct search *search)
+{
+    uint32_t plans = search->history->plans == 0 ? 1 : search->history->plans;
+
+    for (uint32_t plan = 0; plan < plans; plan++) {
+        free((uint64_t *)(uintptr_t)search->plans[plan].now); /* as it was at first */
+        free(search->plans[plan].was);
+    }
+    free(search->plans);
+    for (size_t depth = 0; depth <= search->count + 1; depth++)
+        oracle_close(search->levels[depth]);
+    oracle_close(search->best_state);
+    free(search->levels);
+    free(search->entries);
+    free(search->order);
+    free(search->best_order);
+    free(search->best_next);
+    free(search->seen);
+}
+
+bool serial_check(const struct serial_history *history, char *explanation, size_t size)
+{
+    struct search search;
+    bool found;
+
+    open_search(&search, history);
+    found = search_from(&search, 0);
+    if (!found && size > 0) {
+        struct serial_failure failure = {search.gave_up ? "the search gave up" : "there is no serial order",
+                                         search.best_order, search.best, search.best_next, search.best_next_count,
+                                         search.best_state};
+
+        serial_explain(history, &failure, explanation, size);
+    }
+    close_search(&search);
+    return found;
+}
+
+size_t serial_overlap(const struct serial_history *history)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < history->count; i++) {
+        size_t at_once = 0; /* at the moment call i is made */
+
+        for (size_t j = 0; j < history->count; j++)
+            at_once += history->calls[j].called <= history->calls[i].called &&
+                       history->calls[i].called <= history->calls[j].returned;
+        most = at_once > most ? at_once : most;
+    }
+    return most;
+}
