@@ -2,26 +2,28 @@
 
 #include "limiter.h"
 
-void weiri_test_migrate(weir *limiter, uint64_t random, uint64_t now)
+enum { DEEP = 10, WIDE = 1024 }; /* forced migrations go no further */
+
+void weiri_test_start(weir *limiter, uint64_t hash, enum weiri_test_migration kind, uint64_t now, bool helps)
 {
     weiri_table *table = &limiter->table;
-    uint64_t hash = random << 8, time = weiri_drop_time(limiter, now);
+    uint64_t time = weiri_drop_time(limiter, now);
     weiri_rcu_enter();
     weiri_segment *segment = weiri_table_settled(table, hash);
-    switch (random >> 56 & 3) {
-    case 0:
-        if (segment->depth < 10)
-            weiri_split(table, segment, time);
-        break;
-    case 1:
-        if (segment->capacity < 1024)
-            weiri_make_room(table, segment, time);
-        break;
-    default:
+    if (kind == WEIRI_TEST_COMPACT)
         weiri_compact(table, segment, time);
-    }
-    if (weiri_forward(segment) && (random >> 58 & 1))
+    else if (kind == WEIRI_TEST_SPLIT && segment->depth < DEEP)
+        weiri_split(table, segment, time);
+    else if (kind == WEIRI_TEST_MAKE_ROOM && segment->capacity < WIDE)
+        weiri_make_room(table, segment, time);
+    if (weiri_forward(segment) && helps)
         weiri_help(table, segment, hash);
     weiri_rcu_leave();
     weiri_relieve(limiter);
+}
+
+void weiri_test_migrate(weir *limiter, uint64_t random, uint64_t now)
+{
+    unsigned kind = random >> 56 & 3;
+    weiri_test_start(limiter, random << 8, kind > WEIRI_TEST_COMPACT ? WEIRI_TEST_COMPACT : kind, now, random >> 58 & 1);
 }

@@ -2,7 +2,8 @@
  * Every atomic operation that weir uses, by name, and the only place outside src/sync's other files where a memory order
  * is chosen. Shared words have types of their own, so that no plain access compiles by accident.
  *
- * The names carry the order: _relaxed, _acquire, _release; a read-modify-write is acq_rel unless named relaxed.
+ * The names carry the order: _relaxed, _acquire, _release, _ordered (sequentially consistent); a read-modify-write is
+ * acq_rel unless named otherwise.
  *
  * Sixteen bytes. A weiri_a128 is replaced whole, by a 16-byte compare-and-swap, and read as two 8-byte words. C11 knows
  * no such mixture; it holds on the machines we build for:
@@ -22,6 +23,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "hook.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define WEIRI_TSAN 1
@@ -68,88 +71,125 @@ static inline bool weiri_pair_equal(weiri_pair a, weiri_pair b)
 
 static inline uint32_t weiri_load_relaxed_32(const weiri_a32 *a)
 {
+    WEIRI_HOOK(WEIRI_LOAD, a);
     return __atomic_load_n(&a->word, __ATOMIC_RELAXED);
 }
 
 static inline uint32_t weiri_load_acquire_32(const weiri_a32 *a)
 {
+    WEIRI_HOOK(WEIRI_LOAD, a);
     return __atomic_load_n(&a->word, __ATOMIC_ACQUIRE);
 }
 
 static inline void weiri_store_release_32(weiri_a32 *a, uint32_t value)
 {
+    WEIRI_HOOK(WEIRI_STORE, a);
     __atomic_store_n(&a->word, value, __ATOMIC_RELEASE);
 }
 
 static inline bool weiri_cas_32(weiri_a32 *a, uint32_t expected, uint32_t desired)
 {
+    WEIRI_HOOK(WEIRI_UPDATE, a);
     return __atomic_compare_exchange_n(&a->word, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* Sequentially consistent, for a store (or an update) followed by a look at another word: of two threads that do this the
+ * other way round, one at least sees the other's. */
+static inline uint32_t weiri_load_ordered_32(const weiri_a32 *a)
+{
+    WEIRI_HOOK(WEIRI_LOAD, a);
+    return __atomic_load_n(&a->word, __ATOMIC_SEQ_CST);
+}
+
+static inline void weiri_store_ordered_32(weiri_a32 *a, uint32_t value)
+{
+    WEIRI_HOOK(WEIRI_STORE, a);
+    __atomic_store_n(&a->word, value, __ATOMIC_SEQ_CST);
+}
+
+static inline void weiri_add_ordered_32(weiri_a32 *a, uint32_t amount)
+{
+    WEIRI_HOOK(WEIRI_UPDATE, a);
+    __atomic_add_fetch(&a->word, amount, __ATOMIC_SEQ_CST);
 }
 
 static inline uint64_t weiri_load_relaxed_64(const weiri_a64 *a)
 {
+    WEIRI_HOOK(WEIRI_LOAD, a);
     return __atomic_load_n(&a->word, __ATOMIC_RELAXED);
 }
 
 static inline uint64_t weiri_load_acquire_64(const weiri_a64 *a)
 {
+    WEIRI_HOOK(WEIRI_LOAD, a);
     return __atomic_load_n(&a->word, __ATOMIC_ACQUIRE);
 }
 
 static inline void weiri_store_relaxed_64(weiri_a64 *a, uint64_t value)
 {
+    WEIRI_HOOK(WEIRI_STORE, a);
     __atomic_store_n(&a->word, value, __ATOMIC_RELAXED);
 }
 
 static inline void weiri_store_release_64(weiri_a64 *a, uint64_t value)
 {
+    WEIRI_HOOK(WEIRI_STORE, a);
     __atomic_store_n(&a->word, value, __ATOMIC_RELEASE);
 }
 
 static inline bool weiri_cas_64(weiri_a64 *a, uint64_t expected, uint64_t desired)
 {
+    WEIRI_HOOK(WEIRI_UPDATE, a);
     return __atomic_compare_exchange_n(&a->word, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 /* For statistics, which order nothing. */
 static inline uint64_t weiri_add_relaxed_64(weiri_a64 *a, uint64_t amount)
 {
+    WEIRI_HOOK(WEIRI_UPDATE, a);
     return __atomic_add_fetch(&a->word, amount, __ATOMIC_RELAXED);
 }
 
 static inline void weiri_sub_relaxed_64(weiri_a64 *a, uint64_t amount)
 {
+    WEIRI_HOOK(WEIRI_UPDATE, a);
     __atomic_fetch_sub(&a->word, amount, __ATOMIC_RELAXED);
 }
 
 static inline void *weiri_load_acquire_pointer(const weiri_apointer *a)
 {
+    WEIRI_HOOK(WEIRI_LOAD, a);
     return __atomic_load_n(&a->word, __ATOMIC_ACQUIRE);
 }
 
 static inline void *weiri_load_relaxed_pointer(const weiri_apointer *a)
 {
+    WEIRI_HOOK(WEIRI_LOAD, a);
     return __atomic_load_n(&a->word, __ATOMIC_RELAXED);
 }
 
 static inline void weiri_store_release_pointer(weiri_apointer *a, void *value)
 {
+    WEIRI_HOOK(WEIRI_STORE, a);
     __atomic_store_n(&a->word, value, __ATOMIC_RELEASE);
 }
 
 static inline void *weiri_exchange_pointer(weiri_apointer *a, void *value)
 {
+    WEIRI_HOOK(WEIRI_UPDATE, a);
     return __atomic_exchange_n(&a->word, value, __ATOMIC_ACQ_REL);
 }
 
 static inline bool weiri_cas_pointer(weiri_apointer *a, void *expected, void *desired)
 {
+    WEIRI_HOOK(WEIRI_UPDATE, a);
     return __atomic_compare_exchange_n(&a->word, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 /* Replaces sixteen bytes if they are `expected`. A full barrier. */
 static inline bool weiri_cas_128(weiri_a128 *a, weiri_pair expected, weiri_pair desired)
 {
+    WEIRI_HOOK(WEIRI_UPDATE, a);
     weiri_whole old = ((weiri_whole)expected.word[1] << 64) | expected.word[0];
     weiri_whole new = ((weiri_whole)desired.word[1] << 64) | desired.word[0];
     return __sync_bool_compare_and_swap((weiri_whole *)(void *)a->word, old, new);
@@ -174,7 +214,9 @@ static inline weiri_pair weiri_load_once_128(const weiri_a128 *a)
     return weiri_load_whole_128(a);
 #else
     weiri_pair pair;
+    WEIRI_HOOK(WEIRI_LOAD, a);
     pair.word[0] = __atomic_load_n(&a->word[0], __ATOMIC_ACQUIRE);
+    WEIRI_HOOK(WEIRI_LOAD, a);
     pair.word[1] = __atomic_load_n(&a->word[1], __ATOMIC_RELAXED);
     return pair;
 #endif
@@ -193,8 +235,11 @@ static inline weiri_pair weiri_load_snapshot_128(const weiri_a128 *a)
 #else
     weiri_pair pair;
     do {
+        WEIRI_HOOK(WEIRI_LOAD, a);
         pair.word[0] = __atomic_load_n(&a->word[0], __ATOMIC_ACQUIRE);
+        WEIRI_HOOK(WEIRI_LOAD, a);
         pair.word[1] = __atomic_load_n(&a->word[1], __ATOMIC_ACQUIRE);
+        WEIRI_HOOK(WEIRI_LOAD, a);
     } while (pair.word[0] != __atomic_load_n(&a->word[0], __ATOMIC_RELAXED));
     return pair;
 #endif

@@ -1,5 +1,7 @@
 #include "rcu.h"
 
+#if !WEIRI_HOOKED
+
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,3 +41,5 @@ void weiri_rcu_after_fork_in_child(void)
 {
     urcu_bp_after_fork_child();
 }
+
+#endif

@@ -7,6 +7,8 @@
  *
  * ThreadSanitizer cannot see the edges inside liburcu, so they are announced here: everything a reader did before it
  * left happens before what follows a grace period that waited for it.
+ *
+ * In a build with hooks (hook.h) the watcher is the RCU: it defines all of these.
  */
 #ifndef WEIRI_SYNC_RCU_H
 #define WEIRI_SYNC_RCU_H
@@ -24,6 +26,11 @@ void __tsan_release(void *address);
 extern char weiri_rcu_edge;
 #endif
 
+#if WEIRI_HOOKED
+void weiri_rcu_enter(void);
+void weiri_rcu_leave(void);
+bool weiri_rcu_inside(void);
+#else
 static inline void weiri_rcu_enter(void)
 {
     urcu_bp_read_lock();
@@ -42,6 +49,7 @@ static inline bool weiri_rcu_inside(void)
 {
     return urcu_bp_read_ongoing() != 0;
 }
+#endif
 
 /*
  * Waits until every read section that has begun is over. Not inside one. False, and no wait, where the kernel refuses

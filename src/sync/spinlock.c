@@ -9,6 +9,9 @@ enum { SPINS = 10, YIELDS = 16 }; /* 2^10 stalls: some microseconds, more than a
 
 void weiri_backoff(unsigned attempt)
 {
+    WEIRI_HOOK(WEIRI_PAUSE, NULL);
+    if (WEIRI_HOOKED)
+        return; /* the watcher has let others run */
     if (attempt < SPINS) {
         for (unsigned i = 0; i < 1U << attempt; i++)
             ck_pr_stall();
