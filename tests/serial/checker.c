@@ -181,6 +181,10 @@ static void resets(void)
     took(1, 2, 1), add(SERIAL_RESET, 3, 6), took(4, 8, 1), took(5, 7, 1);
     is_not_serial("one reset, two charges more", 3);
 
+    begin(log_rule(1, WINDOW), none);
+    took(1, 4, 1), add(SERIAL_RESET, 2, 3), add(SERIAL_RESET, 5, 8), took(6, 7, 1), took(9, 10, 1);
+    is_serial("a reset that would change nothing when it begins, and does later");
+
     begin(counter_rule(4, WINDOW), none);
     took(1, 2, 1)->now = 250;
     add(SERIAL_RESET, 3, 4);
@@ -225,6 +229,10 @@ static void limit_changes(void)
     calls[0].answer = (weir_decision){
         .verdict = 0, .limit = 1, .retry_after_ns = WINDOW, .release_after_ns = WINDOW};
     is_serial("a call that loaded limits, saw them replaced, and was decided later");
+
+    begin(log_rule(1, WINDOW), none);
+    limits(1, 8, 1, 0), limits(2, 3, 2, 0), took(9, 10, 1), took(11, 12, 0);
+    is_serial("limits that are in force already when they are set, and are set again after others");
 
     begin(log_rule(1, 1), log_rule(9, 1));
     limits(1, 2, 9, 1), took(3, 4, 1)->cost = 5;
