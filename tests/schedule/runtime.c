@@ -13,7 +13,11 @@
 #include "../support/random.h"
 #include "fiber.h"
 
-enum { STEPS_MAX = 100000 }; /* more in one run, and it does not end */
+enum {
+    STEPS_MAX = 100000, /* more in one run, and it does not end */
+    SWITCHES_MAX = 8,   /* chosen ones in a search, or changes of priority in a random run */
+    CHOICES_MAX = 4096  /* that a random run can tell */
+};
 
 /* A switch that was chosen: before the point `step`, to `thread`. */
 struct choice {
@@ -40,10 +44,10 @@ static struct {
     uint64_t working;  /* points that were not pauses */
     uint64_t longest;
     unsigned first;
-    struct choice choices[SCHEDULE_SWITCHES];
+    struct choice choices[CHOICES_MAX];
     unsigned choice_count, next_choice;
     bool random;
-    uint64_t change_at[SCHEDULE_SWITCHES];
+    uint64_t change_at[SWITCHES_MAX];
     unsigned change_count;
     int64_t lowest; /* priority */
     uint8_t *open;  /* exhaustive: at each step, the threads that could have been chosen instead */
@@ -160,7 +164,7 @@ static unsigned pick(void)
     unsigned mask = runnable_threads(), usual = in_turn(mask);
     if (world.random) {
         unsigned thread = by_priority(mask);
-        if (thread != usual && world.choice_count < SCHEDULE_SWITCHES)
+        if (thread != usual && world.choice_count < CHOICES_MAX)
             world.choices[world.choice_count++] = (struct choice){world.step, thread};
         return thread;
     }
@@ -327,16 +331,14 @@ static void begin(const struct schedule_play *play)
 
 struct search {
     unsigned switches; /* at most */
-    uint64_t most, runs;
+    uint64_t runs;
     unsigned first;
-    uint8_t *open[SCHEDULE_SWITCHES]; /* STEPS_MAX each */
+    uint8_t *open[SWITCHES_MAX]; /* STEPS_MAX each */
 };
 
 /* The run with the switches chosen so far, then each that has one more after them. */
 static void explore(struct search *search, unsigned depth)
 {
-    if (search->most != 0 && search->runs >= search->most)
-        return;
     uint64_t from = depth == 0 ? 0 : world.choices[depth - 1].step;
     world.choice_count = depth;
     world.open = depth < search->switches ? search->open[depth] : NULL;
@@ -352,11 +354,11 @@ static void explore(struct search *search, unsigned depth)
             }
 }
 
-uint64_t schedule_exhaust(const struct schedule_play *play, unsigned switches, uint64_t most)
+uint64_t schedule_exhaust(const struct schedule_play *play, unsigned switches)
 {
-    static uint8_t *open[SCHEDULE_SWITCHES];
-    struct search search = {.switches = switches, .most = most};
-    for (unsigned i = 0; i < switches; i++) {
+    static uint8_t *open[SWITCHES_MAX];
+    struct search search = {.switches = switches < SWITCHES_MAX ? switches : SWITCHES_MAX};
+    for (unsigned i = 0; i < switches && i < SWITCHES_MAX; i++) {
         if (!open[i])
             open[i] = malloc(STEPS_MAX);
         if (!open[i])
@@ -378,7 +380,7 @@ void schedule_random(const struct schedule_play *play, unsigned depth, uint64_t 
     for (uint64_t i = 0; i < runs; i++) {
         world.random = true;
         world.choice_count = 0;
-        world.change_count = depth - 1;
+        world.change_count = depth - 1 < SWITCHES_MAX ? depth - 1 : SWITCHES_MAX;
         world.lowest = 0;
         for (unsigned j = 0; j < world.change_count; j++)
             world.change_at[j] = random_between(&random, 1, steps);
@@ -399,7 +401,7 @@ bool schedule_replay(const struct schedule_play *play, const char *schedule)
         return false;
     struct choice choice;
     for (schedule += used; sscanf(schedule, " %" SCNu64 ":%u%n", &choice.step, &choice.thread, &used) == 2; schedule += used) {
-        if (choice.thread >= play->threads || world.choice_count == SCHEDULE_SWITCHES)
+        if (choice.thread >= play->threads || world.choice_count == CHOICES_MAX)
             return false;
         world.choices[world.choice_count++] = choice;
     }

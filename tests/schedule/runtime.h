@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SCHEDULE_THREADS = 4, SCHEDULE_SWITCHES = 64 };
+enum { SCHEDULE_THREADS = 4 };
 
 /* One run's cast: `prepare` before, `body` in each thread, `check` after; the last may call schedule_failed. */
 struct schedule_play {
@@ -35,9 +35,8 @@ struct schedule_play {
     void *argument;
 };
 
-/* Every schedule with at most `switches` chosen switches, but no more than `most` runs (0: no bound). Returns the number
- * of runs. */
-uint64_t schedule_exhaust(const struct schedule_play *play, unsigned switches, uint64_t most);
+/* Every schedule with at most `switches` chosen switches (up to 8). Returns the number of runs. */
+uint64_t schedule_exhaust(const struct schedule_play *play, unsigned switches);
 
 /* `runs` random schedules of that depth. */
 void schedule_random(const struct schedule_play *play, unsigned depth, uint64_t runs, uint64_t seed);

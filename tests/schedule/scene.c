@@ -4,28 +4,27 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../src/limiter/testing.h"
 #include "arena.h"
+#include "limiter/testing.h"
 #include "runtime.h"
 
 enum { LIMIT = 3, MAX_KEYS = 2 };
 
-#define WINDOW   (10 * WEIR_SECOND)
 #define LATENESS WEIR_SECOND
 
 const char *const scene_kind_name[SCENE_KINDS] = {"cell", "log", "several"};
 const char *const scene_filling_name[SCENE_FILLINGS] = {"dead", "full", "moving", "bound"};
 
 static const weir_rule cell_rules[] = {
-    {.limit = LIMIT, .window_ns = WINDOW, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_REQUEST},
+    {.limit = LIMIT, .window_ns = SCENE_WINDOW, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_REQUEST},
 };
 static const weir_rule log_rules[] = {
-    {.limit = LIMIT, .window_ns = WINDOW, .algorithm = WEIR_LOG, .meter = WEIR_PER_REQUEST},
+    {.limit = LIMIT, .window_ns = SCENE_WINDOW, .algorithm = WEIR_LOG, .meter = WEIR_PER_REQUEST},
 };
 static const weir_rule several_rules[] = {
-    {.limit = LIMIT, .window_ns = WINDOW, .algorithm = WEIR_LOG, .meter = WEIR_PER_COST},
-    {.limit = LIMIT, .window_ns = WINDOW, .algorithm = WEIR_BUCKETS, .meter = WEIR_PER_REQUEST, .buckets = 2},
-    {.limit = LIMIT, .window_ns = WINDOW, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_COST},
+    {.limit = LIMIT, .window_ns = SCENE_WINDOW, .algorithm = WEIR_LOG, .meter = WEIR_PER_COST},
+    {.limit = LIMIT, .window_ns = SCENE_WINDOW, .algorithm = WEIR_BUCKETS, .meter = WEIR_PER_REQUEST, .buckets = 2},
+    {.limit = LIMIT, .window_ns = SCENE_WINDOW, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_COST},
 };
 
 static const struct {

@@ -22,8 +22,9 @@
 
 #include "../support/serial.h"
 
-#define SCENE_NOW (1000 * WEIR_SECOND)
-#define SCENE_OLD (100 * WEIR_SECOND)
+#define SCENE_NOW    (1000 * WEIR_SECOND)
+#define SCENE_OLD    (100 * WEIR_SECOND)
+#define SCENE_WINDOW (10 * WEIR_SECOND)
 
 enum scene_kind { SCENE_CELL, SCENE_LOG, SCENE_SEVERAL, SCENE_KINDS };
 enum scene_filling { SCENE_DEAD, SCENE_FULL, SCENE_MOVING, SCENE_BOUND, SCENE_FILLINGS };
@@ -32,7 +33,7 @@ enum scene_key { SCENE_HOT, SCENE_KEY_OLD, SCENE_NEW, SCENE_KEYS };
 extern const char *const scene_kind_name[SCENE_KINDS];
 extern const char *const scene_filling_name[SCENE_FILLINGS];
 
-enum { SCENE_CALLS = 48, SCENE_FLOORS = 64, SCENE_WALKS = 4 };
+enum { SCENE_CALLS = 64, SCENE_FLOORS = 96, SCENE_WALKS = 20 };
 
 /* What one weir_each saw. */
 struct scene_walk {
