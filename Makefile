@@ -23,6 +23,10 @@ demo: deps
 test: deps
 	@scripts/test.sh
 
+# The real code under a scheduler, further than the tests go: most of an hour.
+schedule: deps
+	@scripts/schedule.sh
+
 bench: deps
 	@scripts/bench.sh
 
@@ -35,4 +39,4 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test bench install clean
+.PHONY: all deps demo test schedule bench install clean

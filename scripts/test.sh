@@ -64,7 +64,7 @@ run() {
 count() { jq -s --argjson results "$2" '[.[] | select(.result as $r | $results | index($r))] | length' "$1"; }
 
 plain='-Dwerror=true'
-functional='unit property faults threads'
+functional='unit property faults threads schedule'
 sanitize_address='-Db_sanitize=address,undefined -Db_lundef=false -Dbench=disabled'
 sanitize_thread='-Db_sanitize=thread -Db_lundef=false -Dbench=disabled'
 asan_options=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1

@@ -231,7 +231,7 @@ static const struct {
     {"triples", perform_casts, 3, 0, 40},
     {"starved", perform_casts, 2, 1, 4},
     {"crowds", perform_crowds, SCHEDULE_THREADS, 0, 100000},
-    {"deep", perform_deep, 3, 3, 1},
+    {"deep", perform_deep, 3, 2, 1000},
 };
 
 int main(int argc, char **argv)
