@@ -93,11 +93,14 @@ void weiri_directory_destroy(weiri_directory *directory, weiri_memory *memory)
 
 bool weiri_directory_may_deepen(const weiri_directory *directory, const weiri_segment *segment)
 {
-    const weiri_page *page = weiri_directory_page(weiri_load_acquire_pointer(&directory->root), segment->prefix);
+    const weiri_root *root = weiri_load_acquire_pointer(&directory->root);
+    const weiri_page *page = weiri_directory_page(root, segment->prefix);
     if (page->depth + page->bits > segment->depth)
         return true;
-    uint64_t more = UINT64_C(1) << page->bits;
-    return weiri_load_relaxed_64(&directory->entries) + more <= 8 * weiri_load_relaxed_64(&directory->segments) + 512;
+    bool doubles = page->bits == WEIRI_PAGE_BITS && page->depth == root->bits;
+    uint64_t more = UINT64_C(1) << page->bits, slots = UINT64_C(1) << (root->bits + doubles);
+    return weiri_load_relaxed_64(&directory->entries) + more + slots <=
+           8 * weiri_load_relaxed_64(&directory->segments) + 512;
 }
 
 /* Makes every root slot that leads to a page of this prefix lead to `page`. Under the lock. */

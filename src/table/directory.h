@@ -70,7 +70,8 @@ void weiri_directory_destroy(weiri_directory *directory, weiri_memory *memory);
  * section. */
 void weiri_directory_publish(weiri_directory *directory, weiri_memory *memory, uint64_t hash);
 
-/* May the directory become finer for a segment of this depth? A hint: 8 entries a segment is the measure. */
+/* May the directory become finer for a segment of this depth? A hint: 8 entries a segment is the measure, slots of the
+ * root among them: keys that agree in many bits would double it with every bit. */
 bool weiri_directory_may_deepen(const weiri_directory *directory, const weiri_segment *segment);
 
 #endif

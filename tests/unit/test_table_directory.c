@@ -282,9 +282,9 @@ Test(directory, deepens_for_eight_entries_a_segment_and_512)
 
     cr_assert(weiri_directory_may_deepen(directory, segment));
     weiri_store_relaxed_64(&directory->segments, 100);
-    weiri_store_relaxed_64(&directory->entries, 800 + 511); /* and one more */
+    weiri_store_relaxed_64(&directory->entries, 800 + 510); /* and one more, and the root's slot */
     cr_assert(weiri_directory_may_deepen(directory, segment));
-    weiri_store_relaxed_64(&directory->entries, 800 + 512);
+    weiri_store_relaxed_64(&directory->entries, 800 + 511);
     cr_assert(!weiri_directory_may_deepen(directory, segment));
     weiri_store_relaxed_64(&directory->segments, 1);
     weiri_store_relaxed_64(&directory->entries, 1);
@@ -293,6 +293,23 @@ Test(directory, deepens_for_eight_entries_a_segment_and_512)
     /* A page that is fine enough already needs no more entries. */
     weiri_store_relaxed_64(&directory->entries, UINT32_MAX);
     cr_assert(weiri_directory_may_deepen(directory, segment_at(&bench, UINT64_MAX)));
+    cr_assert(!weiri_directory_may_deepen(directory, segment_at(&bench, 0)));
+    bench_close(&bench);
+}
+
+Test(directory, counts_the_slots_of_a_root_that_would_be_doubled)
+{
+    struct bench bench;
+    weiri_directory *directory = &bench.table.directory;
+    const uint64_t more = UINT64_C(1) << WEIRI_PAGE_BITS;
+    bench_open(&bench, 2, 0);
+
+    for (unsigned depth = 0; depth < WEIRI_PAGE_BITS; depth++)
+        split(&bench, 0);
+    weiri_store_relaxed_64(&directory->segments, 1000);
+    weiri_store_relaxed_64(&directory->entries, 8000 + 512 - more - 2); /* one slot would be two */
+    cr_assert(weiri_directory_may_deepen(directory, segment_at(&bench, 0)));
+    weiri_store_relaxed_64(&directory->entries, 8000 + 512 - more - 1);
     cr_assert(!weiri_directory_may_deepen(directory, segment_at(&bench, 0)));
     bench_close(&bench);
 }
