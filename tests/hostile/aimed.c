@@ -1,15 +1,14 @@
 /*
- * Guarantee D, "nor aim keys at one place of the table": an attacker tries millions of keys under a hash key of his own,
- * or on a limiter of his own in the same process, and keeps the thousands whose hashes agree in 12 bits: those that
- * choose the segment and those that choose the cell. Under the limiter's own random key they must spread as any keys.
+ * Guarantee D, "nor aim keys at one place of the table": an attacker tries millions of keys under a hash key of his
+ * own, or on a limiter of his own in the same process, and keeps the thousands whose hashes agree in 12 bits, of those
+ * that choose the segment and those that choose the cell. Under the limiter's own random key they must spread as all do.
  *
  * What is asserted, with the chance that a sound library fails it (n = 4096 keys of random hashes):
  *   - no more than 64 keys have the same 8 top bits, nor the same 8 bits above the lowest 8: Binomial(4096, 1/256) has
- *     mean 16; by Chernoff P(X > 64) < e^-16 (e/4)^64 < 2e-18, for 512 places and 6 lists < 1e-14;
+ *     mean 16; by Chernoff P(X > 64) < e^-16 (e/4)^64 < 2e-18, for 512 places and 7 lists < 1e-14;
  *   - no segment is deeper than 17 bits: that takes 16 keys that agree in 17 bits, 4096^16 / 16! * 2^-255 < 2^-100;
- *   - none has more than 256 cells: that takes 65 keys that agree in the 9 bits that a directory of this size can always
- *     afford, of a mean of 8: < 1e-30; or 17 in a segment that agree in its next bit: < 2^-16 in each, but those have
- *     64 cells, and go on only with 65 keys: < 2^-60;
+ *   - none has more than 256 cells: that takes 65 keys that agree in the 9 bits that a directory of this size can
+ *     always afford, of a mean of 8: < 1e-30; or 65 in one segment that all agree in its next bit: < 2^-50;
  *   - after a sweep, at most 64 KiB + 160 bytes a key (guarantee F).
  * All together less than 1e-12 in a run.
  *
@@ -182,7 +181,7 @@ static void have_keys_of_their_own(void)
     }
 }
 
-/* A short key is its own identity, the same everywhere; its place must not be, and comes from the limiter's key alone. */
+/* A short key is its own identity, the same everywhere; its place must not be, and comes from the limiter's key. */
 static void short_keys_have_secret_places(const weir *a, const weir *b)
 {
     static const unsigned char zeros[WEIRI_KEY_INLINE];

@@ -1,9 +1,9 @@
 /*
  * Guarantee D, "told apart by every byte and the length": keys made to be mistaken for one another. Zeros, and ones, of
  * every length around the bounds; keys that differ in one byte at the front, in the middle or at the end; keys that are
- * the identity of another key, or the identity of that; keys that look like a mark of the table. All of them go into one
- * limiter, in an order of the run's, and each is accepted exactly to its limit; a walk shows each once, the short ones
- * byte by byte. Every way of keeping a key's state; an identity of one limiter is nothing to another.
+ * the identity of another key, or the identity of that; keys that look like a mark of the table. All of them go into
+ * one limiter, in an order of the run's, and each is accepted exactly to its limit; a walk shows each once, the short
+ * ones byte by byte. Every way of keeping a key's state; an identity of one limiter is nothing to another.
  *
  * By chance two of the long keys meet with less than n^2 / 2 * 2^-120 < 2^-90.
  *
@@ -46,8 +46,8 @@ static int by_bytes(const void *a, const void *b)
     return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 23, 24, 25, 31, 32, 33, 63, 64,
-                               65, 255, 256, 257, 4096, 65534, 65535};
+static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 23, 24, 25, 31, 32, 33, 63,
+                               64, 65, 255, 256, 257, 4096, 65534, 65535};
 enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
 
 /* The same byte throughout, at every length; then one byte changed: the first, the last, the one in the middle. */

@@ -1,11 +1,11 @@
 /*
  * Guarantees B, C and F where the hash itself has failed: thousands of keys whose hashes agree in every bit, in all but
  * one, in the top 40, or in those that choose the cell. Nobody outside can make such keys (guarantee D); here they are
- * made as identities. Several threads insert and charge them while another sweeps, walks and resets: every key is charged
+ * made as identities. Several threads insert and charge them while another sweeps and walks: every key is charged
  * exactly to its limit, a walk sees each key once, and memory stays within what so many keys explain. A table with
  * max_keys fills up to that number, and says that it is full.
  *
- * A last attack aims at the directory: a few hundred keys of which one leaves at every bit of the hash, in a table large
+ * A last attack aims at the directory: some hundred keys of which one leaves at every bit of the hash, in a table large
  * enough to afford a page for each bit. The directory must not be doubled for them bit by bit.
  *
  * SPDX-License-Identifier: MIT
@@ -189,7 +189,8 @@ static void everywhere_at_once(enum kind kind, const hash_shape *shape)
     want_done("weir_set_limits", weir_set_limits(self.limiter, 0, raised, self.set.count));
     charge_to(&self, RAISED);
     /* While it grew: 16 cells a key, old and new together, for each thread; and what waited to be freed. */
-    want_at_most("most bytes ever in use", (8 << 20) + explained(&self, self.keys, RAISED) + self.keys * 1024, heap.peak);
+    want_at_most("most bytes ever in use", (8 << 20) + explained(&self, self.keys, RAISED) + 1024 * self.keys,
+                 heap.peak);
     check_walk(&self);
     swept_within(&self, &heap, NOW, self.keys);
     swept_within(&self, &heap, NOW + 3 * WINDOW + LATENESS, 0);
@@ -270,7 +271,7 @@ static uint64_t bytes_held(const run *self)
     return stats.bytes - stats.retired_bytes;
 }
 
-/* `early`: the path is pressed before the crowd is there as well, so that an outgrown segment is split again and again. */
+/* `early`: the path is pressed before the crowd is there as well, so that an outgrown segment is split again, often. */
 static void one_leaves_at_every_bit(uint64_t crowd, uint64_t pressers, uint64_t low, bool early)
 {
     test_heap heap = {0};
@@ -292,7 +293,8 @@ static void one_leaves_at_every_bit(uint64_t crowd, uint64_t pressers, uint64_t 
     press(&self, first, pressers - first, low);
     want_equal("keys held", self.keys, stats_of(self.limiter).keys);
     /* Until a sweep, each bit that the directory can afford may leave a segment as large as the outgrown one. */
-    want_at_most("bytes more for them", before + 65536 + 6 * self.keys + 1024 * (LEAVERS + pressers), bytes_held(&self));
+    want_at_most("bytes more for them", before + 65536 + 6 * self.keys + 1024 * (LEAVERS + pressers),
+                 bytes_held(&self));
     swept_within(&self, &heap, NOW, self.keys);
     closed_clean(self.limiter, &heap, "one leaves at every bit");
 }
