@@ -65,6 +65,7 @@ count() { jq -s --argjson results "$2" '[.[] | select(.result as $r | $results |
 
 plain='-Dwerror=true'
 functional='unit property faults threads schedule'
+functional='unit property faults threads host'
 sanitize_address='-Db_sanitize=address,undefined -Db_lundef=false -Dbench=disabled'
 sanitize_thread='-Db_sanitize=thread -Db_lundef=false -Dbench=disabled'
 asan_options=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
@@ -77,6 +78,8 @@ one() {
   gcc) run gcc gcc gcc "$plain" '' ;;
   clang) run clang clang clang "$plain" 'unit conformance threads hostile' ;;
   gcc-asan) WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" "$functional conformance hostile cli" -t 4 ;;
+  clang) run clang clang clang "$plain" 'unit conformance threads host' ;;
+  gcc-asan) WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" "$functional conformance cli" -t 4 ;;
   clang-asan) WEIR_TEST_SCALE=20 run clang-asan clang-asan clang "$sanitize_address" "$functional" -t 4 ;;
   gcc-tsan) WEIR_TEST_SCALE=10 run gcc-tsan gcc-tsan gcc "$sanitize_thread" threads -t 4 ;;
   clang-tsan) WEIR_TEST_SCALE=10 run clang-tsan clang-tsan clang "$sanitize_thread" threads -t 4 ;;

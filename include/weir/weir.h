@@ -13,6 +13,10 @@
  * bp flavour and calls its fork hooks: a host that uses the same flavour must not call them again. fork is not allowed
  * inside a read section of the host's own.
  *
+ * dlclose: the code stays mapped, since threads that have called weir run liburcu's code when they end. libweir.so is
+ * linked so; a shared object that libweir.a was linked into is kept by the first weir_open, where the C library has
+ * dlopen (glibc before 2.34: in a process that has libdl; else link it with -z nodelete).
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef WEIR_WEIR_H

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "../sync/stay.h"
 #include "node.h"
 #include "options.h"
 
@@ -126,7 +127,10 @@ int weir_open(weir **limiter, const weir_rule *rules, size_t rule_count, const w
     weir_options copy;
     *limiter = NULL;
     int error = weiri_options_check(rules, rule_count, options, &copy);
-    error = error ? error : weiri_gate_install(&weiri_janitor_fork_handlers);
+    if (!error) {
+        weiri_stay_loaded();
+        error = weiri_gate_install(&weiri_janitor_fork_handlers);
+    }
     if (error)
         return error;
     weiri_memory memory;

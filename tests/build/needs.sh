@@ -15,7 +15,7 @@ urcu=$(pkg-config --variable=libdir liburcu-bp)
   nm -D --defined-only "$urcu/liburcu-bp.so"
   nm -D --defined-only "$urcu/liburcu-common.so"
   nm --defined-only "$($CC -print-libgcc-file-name)" 2>/dev/null
-} | awk 'NF == 3 { sub(/@.*/, "", $3); print $3 } END { print "_GLOBAL_OFFSET_TABLE_" }' | sort -u >"$scratch/offered"
+} | awk 'NF == 3 { sub(/@.*/, "", $3); print $3 } END { print "_GLOBAL_OFFSET_TABLE_"; print "_DYNAMIC" }' | sort -u >"$scratch/offered"
 
 comm -23 "$scratch/needed" "$scratch/offered" | tee "$scratch/lacking"
 [ ! -s "$scratch/lacking" ]
