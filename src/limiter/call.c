@@ -24,14 +24,27 @@ int weiri_unrecorded(const weir *limiter, uint32_t flag, weir_decision *decision
     return verdict;
 }
 
+/* Drops expired nodes in the key's segment, or in the next one in turn. Where the gate is closed, fewer. */
+static void drop_nodes(weiri_ask *ask, weiri_segment *segment, uint64_t time)
+{
+    bool counted = false;
+    bool holding = ask->holding || (weiri_gate_pass(&counted) && counted);
+    if (segment)
+        weiri_sweep_nodes(ask->limiter, segment, time, false, holding);
+    else
+        weiri_sweep_next(ask->limiter, time, holding);
+    if (counted)
+        weiri_gate_release(true);
+}
+
 weiri_segment *weiri_find_room(weiri_ask *ask, weiri_segment *segment)
 {
     weir *limiter = ask->limiter;
     ask->slow = true;
     if (!weiri_forward(segment)) {
         uint64_t time = weiri_drop_time(limiter, ask->now);
-        if (limiter->nodes) /* a closed gate only means that fewer are dropped */
-            weiri_sweep_nodes(limiter, segment, time, false, ask->holding);
+        if (limiter->nodes)
+            drop_nodes(ask, segment, time);
         if (!weiri_make_room(&limiter->table, segment, time))
             return NULL;
     }
@@ -49,12 +62,12 @@ int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept)
     ask->slow = true;
     uint64_t time = weiri_drop_time(limiter, ask->now);
     if (limiter->nodes)
-        weiri_sweep_nodes(limiter, *segment, time, false, ask->holding);
+        drop_nodes(ask, *segment, time);
     if (weiri_forward(*segment) || weiri_compact(&limiter->table, *segment, time)) {
         *segment = weiri_help(&limiter->table, *segment, ask->identity->hash);
         return -1;
     }
-    weiri_sweep_next(limiter, time, ask->holding); /* so that no dead key keeps others out for ever */
+    drop_nodes(ask, NULL, time); /* so that no dead key keeps others out for ever */
     return -1;
 }
 

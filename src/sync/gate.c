@@ -10,13 +10,14 @@
 weiri_a32 weiri_gate;
 static weiri_a32 holders[2]; /* [1]: inside a read section of the host's own */
 static weiri_apointer others; /* const weiri_gate_handlers */
+static bool counted;          /* no grace period to be had: COUNTED stands for OPEN. Of the handlers alone */
 
 /* One attempt to become a holder. */
 static bool try_hold(bool inside)
 {
     weiri_add_ordered_32(&holders[inside], 1);
     uint32_t state = weiri_load_ordered_32(&weiri_gate); /* after our own entry in `holders`, see gate.h */
-    if (state == WEIRI_GATE_OPEN || (state == WEIRI_GATE_CLOSING && inside))
+    if (state == WEIRI_GATE_OPEN || state == WEIRI_GATE_COUNTED || (state == WEIRI_GATE_CLOSING && inside))
         return true;
     weiri_gate_release(inside);
     return false;
@@ -39,9 +40,19 @@ bool weiri_gate_wait(void)
 {
     if (weiri_rcu_inside())
         return weiri_gate_hold();
-    for (unsigned attempt = 0; !weiri_gate_is_open(); attempt++)
+    /* Known to liburcu by now, so that a holder does not wait for its lock. */
+    for (unsigned attempt = 0; !weiri_gate_is_open(); attempt++) {
+        if (weiri_load_ordered_32(&weiri_gate) == WEIRI_GATE_COUNTED && try_hold(true))
+            return true;
         weiri_backoff(attempt);
+    }
     return false;
+}
+
+bool weiri_gate_pass(bool *holding)
+{
+    *holding = weiri_load_ordered_32(&weiri_gate) == WEIRI_GATE_COUNTED && try_hold(true);
+    return *holding || weiri_gate_is_open();
 }
 
 static const weiri_gate_handlers *handlers(void)
@@ -55,13 +66,23 @@ static void wait_for_holders(bool inside)
         weiri_backoff(attempt);
 }
 
+/* Waits until every section that saw the gate open is over; where there is no telling, gives them time. */
+static void wait_for_sections(void)
+{
+    bool inside = weiri_rcu_inside(); /* which is not allowed */
+    if (counted || (!inside && weiri_rcu_wait()))
+        return;
+    counted = !inside;
+    struct timespec rest = {.tv_nsec = 200000000};
+    while (nanosleep(&rest, &rest) != 0) /* a signal came */
+        continue;
+}
+
 static void before_fork(void)
 {
     handlers()->before();
     weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_CLOSING); /* before looking at `holders` */
-    /* Where the kernel forbids the grace period, sections of a microsecond are given ten thousand times as long. */
-    if (weiri_rcu_inside() || !weiri_rcu_wait())
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    wait_for_sections();
     wait_for_holders(false);
     weiri_rcu_before_fork();
     weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_CLOSED);
@@ -72,7 +93,7 @@ static void before_fork(void)
 static void after_fork_in_parent(void)
 {
     handlers()->parent();
-    weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_OPEN);
+    weiri_store_ordered_32(&weiri_gate, counted ? WEIRI_GATE_COUNTED : WEIRI_GATE_OPEN);
     weiri_rcu_after_fork_in_parent();
     handlers()->after();
 }
@@ -82,7 +103,7 @@ static void after_fork_in_child(void)
     weiri_rcu_after_fork_in_child();
     holders[0].word = holders[1].word = 0; /* nobody else is here */
     handlers()->child();
-    weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_OPEN);
+    weiri_store_ordered_32(&weiri_gate, counted ? WEIRI_GATE_COUNTED : WEIRI_GATE_OPEN);
     handlers()->after();
 }
 

@@ -8,7 +8,7 @@
  *       the section is left and weiri_gate_wait() called before starting over.
  *   (b) between weiri_gate_hold() and weiri_gate_release(): everything longer, such as waiting for a grace period.
  *
- * The gate is OPEN, CLOSING or CLOSED. The handler before a fork
+ * The gate is OPEN, CLOSING or CLOSED (or COUNTED, see below). The handler before a fork
  *   1. takes the janitor's lock for starting and stopping: two forks at once come one after the other,
  *   2. stores CLOSING, sequentially consistent,
  *   3. waits for a grace period: every section that saw OPEN is over, its locks are free (RCU: a section that did not
@@ -20,12 +20,17 @@
  * Afterwards they are given back in the opposite order: the gate is open again before the next fork can close it.
  *
  * A holder adds itself, then looks at the gate, both sequentially consistent (with 2 and 6: either the handler sees it
- * or it sees the handler); it goes on where the gate is OPEN, and else backs out and waits.
+ * or it sees the handler); it goes on where the gate is OPEN or COUNTED, and else backs
+ * out and waits.
  *
  * A thread inside a read section of the host's own cannot wait for a gate that is CLOSING: step 3 waits for that
  * section, and at step 5 whoever has liburcu's lock may be waiting for it. It goes on as a holder of the second kind,
  * which takes locks but never waits for a grace period. Once the gate is CLOSED nobody waits for read sections, so there
  * it can wait as others do. Holders of the first kind may wait for grace periods, hence 4 before 5.
+ *
+ * Where the kernel refuses the membarrier call that step 3 needs, nobody can tell which sections are over. Then the first
+ * fork gives them a fifth of a second, while a section takes microseconds, and from there on the gate is COUNTED instead
+ * of OPEN: way (a) is gone, and who takes a lock is a holder, for whom the later forks wait by step 6, with no step 3.
  *
  * What is not kept whole: a thread that vanishes between reserving room for a key and claiming its cell takes one place
  * of max_keys with it, in the child.
@@ -35,7 +40,7 @@
 
 #include "atomic.h"
 
-enum weiri_gate_state { WEIRI_GATE_OPEN = 0, WEIRI_GATE_CLOSING = 1, WEIRI_GATE_CLOSED = 2 };
+enum weiri_gate_state { WEIRI_GATE_OPEN = 0, WEIRI_GATE_CLOSING = 1, WEIRI_GATE_CLOSED = 2, WEIRI_GATE_COUNTED = 3 };
 
 extern weiri_a32 weiri_gate;
 
@@ -47,9 +52,16 @@ static inline bool weiri_gate_is_open(void)
 
 /*
  * Outside weir's own read sections: waits until the gate is open. True where the caller, being inside a section of the
- * host's own, has become a holder instead: it may take locks, and calls weiri_gate_release(true) when it is through.
+ * host's own or before a counted gate, has become a holder instead: it may take locks, and calls
+ * weiri_gate_release(true) when it is through.
  */
 bool weiri_gate_wait(void);
+
+/*
+ * Inside a read section, for locks that are only tried: is the gate open, or counted? Never waits. *counted: the caller
+ * has become a holder, and calls weiri_gate_release(true) when it is through.
+ */
+bool weiri_gate_pass(bool *counted);
 
 /* Waits until it may be a holder, and is. Returns which kind, for weiri_gate_release: true inside a section of the
  * host's own. */

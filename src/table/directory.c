@@ -233,13 +233,17 @@ void weiri_directory_publish(weiri_directory *directory, weiri_memory *memory, u
 {
     struct spare spare = {0};
     struct want want = {0};
+    bool counted, locked;
     do {
         if (want.pages && !spare_make(memory, &spare, &want))
             break; /* no memory: the way over the predecessor stays */
-        if (!weiri_gate_is_open() || !weiri_spinlock_try(&directory->lock))
-            break;
-        want = publish_some(directory, memory, hash, &spare);
-        weiri_spinlock_unlock(&directory->lock);
-    } while (want.pages);
+        locked = weiri_gate_pass(&counted) && weiri_spinlock_try(&directory->lock);
+        if (locked) {
+            want = publish_some(directory, memory, hash, &spare);
+            weiri_spinlock_unlock(&directory->lock);
+        }
+        if (counted)
+            weiri_gate_release(true);
+    } while (locked && want.pages);
     spare_free(memory, &spare);
 }

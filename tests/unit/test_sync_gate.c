@@ -8,15 +8,18 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "no_membarrier.h"
 #include "sync/gate.h"
 #include "sync/rcu.h"
 
 static weiri_a32 started; /* the other thread is where it should be */
 static weiri_a32 over;    /* what a fork must wait for is over */
 static weiri_a32 parent_ran;
+static uint32_t at_rest = WEIRI_GATE_OPEN; /* the gate between forks */
 static unsigned steps;
 static const char *wrong;
 
@@ -35,7 +38,7 @@ static void expect(bool right, const char *what)
 static void before(void)
 {
     expect(steps++ == 0, "before is the first");
-    expect(weiri_load_acquire_32(&weiri_gate) == WEIRI_GATE_OPEN, "before runs while the gate is open");
+    expect(weiri_load_acquire_32(&weiri_gate) == at_rest, "before runs while the gate is open");
 }
 
 static void prepare(void)
@@ -61,7 +64,8 @@ static void child(void)
 static void after(void)
 {
     expect(steps++ == 3, "after is the last");
-    expect(weiri_gate_is_open(), "after runs when the gate is open again");
+    uint32_t gate = weiri_load_acquire_32(&weiri_gate);
+    expect(gate == WEIRI_GATE_OPEN || gate == WEIRI_GATE_COUNTED, "after runs when the gate is open again");
 }
 
 static const weiri_gate_handlers handlers = {before, prepare, parent, child, after};
@@ -262,4 +266,86 @@ Test(gate, waiting_ends_when_it_is_open_again)
 {
     for (unsigned round = 0; round < 5; round++)
         fork_beside(wait_outside);
+}
+
+/* --- where the kernel refuses membarrier --- */
+
+static pid_t fork_counted(void)
+{
+    steps = 0;
+    pid_t pid = fork();
+    if (pid == 0) { /* it goes on counting, and can go through */
+        bool counted;
+        bool good = !wrong && weiri_load_acquire_32(&weiri_gate) == WEIRI_GATE_COUNTED && weiri_gate_wait() &&
+                    weiri_gate_pass(&counted) && counted && !weiri_gate_hold();
+        execl(good ? "/bin/true" : "/bin/false", "child", (char *)NULL);
+        _exit(2);
+    }
+    return pid;
+}
+
+static void check_counted(pid_t pid)
+{
+    int status;
+    cr_assert_gt(pid, 0);
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child found something wrong");
+    cr_assert_null(wrong, "%s", wrong);
+    cr_assert_eq(weiri_load_acquire_32(&weiri_gate), WEIRI_GATE_COUNTED);
+}
+
+/* What takes a lock in a section: it has become a holder, of which the fork must know. */
+static void *hold_counted(void *argument)
+{
+    bool counted = true, *tries = argument;
+    weiri_rcu_enter();
+    if (weiri_gate_is_open())
+        return "a counted gate lets sections through that nobody counts";
+    if (!*tries) {
+        weiri_rcu_leave();
+        counted = weiri_gate_wait();
+        weiri_rcu_enter();
+    } else if (!weiri_gate_pass(&counted)) {
+        return "a counted gate cannot be passed";
+    }
+    weiri_store_release_32(&started, 1);
+    await(&weiri_gate, WEIRI_GATE_CLOSED); /* no fork waits for the section: by that alone it would be over */
+    linger();
+    weiri_store_release_32(&over, 1);
+    weiri_rcu_leave();
+    if (!counted)
+        return "a counted gate did not make a holder";
+    weiri_gate_release(true);
+    return NULL;
+}
+
+Test(gate, where_the_kernel_refuses_membarrier_whoever_takes_a_lock_is_waited_for)
+{
+    bool counted = true;
+    cr_assert_eq(weiri_gate_install(&handlers), 0);
+    cr_assert(weiri_gate_pass(&counted));
+    cr_assert(!counted); /* open */
+    if (!refuse_membarrier()) {
+        fprintf(stderr, "gate: skipped: membarrier cannot be taken away here\n");
+        cr_skip_test("membarrier cannot be taken away here");
+    }
+    cr_assert(weiri_gate_is_open()); /* nobody has noticed */
+    weiri_store_release_32(&over, 1);
+    pid_t pid = fork_counted();
+    cr_assert_eq(steps, 4);
+    check_counted(pid);
+    at_rest = WEIRI_GATE_COUNTED;
+    for (unsigned round = 0; round < 6; round++) {
+        bool tries = round % 2;
+        pthread_t thread;
+        void *said;
+        weiri_store_release_32(&started, 0);
+        weiri_store_release_32(&over, 0);
+        cr_assert_eq(pthread_create(&thread, NULL, hold_counted, &tries), 0);
+        await(&started, 1);
+        pid = fork_counted();
+        pthread_join(thread, &said);
+        cr_assert_null(said, "%s", (const char *)said);
+        check_counted(pid);
+    }
 }
