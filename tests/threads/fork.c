@@ -1,7 +1,8 @@
 /*
  * Guarantees G and H: fork under load, with the janitor running. Every child decides on a hot key and on a new one,
- * sweeps, reclaims and closes its copies; none may hang on a lock whose holder did not come along. The parent goes on
- * and counts exactly. A child goes on from a copy: on its new key exactly its plan's limit is accepted.
+ * sweeps, reclaims and closes its copies; none may hang, for more than five seconds, on a lock whose holder did not come
+ * along. The parent goes on and counts exactly. A child goes on from a copy: on its new key exactly its plan's limit is
+ * accepted.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +11,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { ASKERS = 3, FORKERS = 2, LIMITERS = 3, CHILD_LIMIT = 5, SECONDS = 60 };
+enum { ASKERS = 3, FORKERS = 2, LIMITERS = 3, CHILD_LIMIT = 5, SECONDS = 60, CHILD_SECONDS = 5 };
 
 static const enum kind kind_of[LIMITERS] = {KIND_LOG, KIND_COUNTER, KIND_TWO};
 
@@ -80,6 +81,8 @@ static int child_uses(weir *limiter, uint64_t number, bool counts)
 static void child_main(uint64_t number)
 {
     int fault = 0;
+    signal(SIGALRM, SIG_DFL);
+    alarm(CHILD_SECONDS);
     for (unsigned i = 0; i < LIMITERS && !fault; i++) {
         fault = child_uses(steady[i], number, true);
         fault = fault ? fault : child_uses(churning[i], number, false);
