@@ -279,15 +279,26 @@ static bool blank(const char *bytes, size_t len)
     return len == 0;
 }
 
+/* Up to and with the next CR: a record ends nowhere but at the end of such a piece, or of a line. */
+static size_t piece_of(const char *bytes, size_t len)
+{
+    const char *end = len > 0 ? memchr(bytes, '\r', len) : NULL;
+
+    return end ? (size_t)(end - bytes) + 1 : len;
+}
+
 bool weiri_csv_feed(weiri_csv *csv, const char *bytes, size_t len)
 {
     csv->line++;
-    if (csv->between) {
-        csv->first_line = csv->line;
-        csv->between = blank(bytes, len);
+    for (size_t piece; len > 0; bytes += piece, len -= piece) {
+        piece = piece_of(bytes, len);
+        if (csv->between) {
+            csv->first_line = csv->line;
+            csv->between = blank(bytes, piece);
+        }
+        if (csv_parse(&csv->parser, bytes, piece, on_field, on_record, csv) != piece)
+            weiri_out_of_memory();
     }
-    if (csv_parse(&csv->parser, bytes, len, on_field, on_record, csv) != len)
-        weiri_out_of_memory();
     return !csv->bad_header;
 }
 

@@ -126,6 +126,15 @@ Test(cli_csv, a_faulty_record_is_told_with_the_line_it_begins_in)
           "2: " T " [a] 1|3: a quote is opened and never closed: nothing was read from here on: |");
 }
 
+Test(cli_csv, the_line_a_record_begins_in_is_told_where_a_cr_ended_the_one_before)
+{
+    /* The second begins in the line where the first one's quote ends. */
+    READS("ts,key\n1,\"a\nb\"\r1,c\n1,d\n", "2: " T " [a\nb] 1|3: " T " [c] 1|4: " T " [d] 1|");
+    /* And here in the line before its own quote ends. */
+    READS("ts,key\n1,a\r1,\"b\nc\"\n\rx,d\n",
+          "2: " T " [a] 1|2: " T " [b\nc] 1|4: no time (seconds since 1970, or like 2016-08-08T16:49:16.5+08:00): x|");
+}
+
 Test(cli_csv, a_header_that_lacks_a_column_is_told_with_those_it_has)
 {
     READS_WITH("a,b\tc\n1,2\n", "problem: no column \"t\"; the columns are: a, b\\x09c", .time = "t");
