@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,8 +206,11 @@ static int visit(void *argument, const weir_key *key)
 void world_each(struct world *world)
 {
     struct walk walk = {.world = world};
+    uint64_t failed = world->memory.failed;
     int result = weir_each(world->limiter, world->now, visit, &walk);
 
+    if (result == -ENOMEM && world->memory.failed > failed)
+        return;
     if (result != 0)
         world_wrong(world, "each: result %d", result);
     for (size_t i = 0; i < world->key_count; i++) {

@@ -37,6 +37,7 @@ struct world {
     uint64_t pause;    /* ns, most of the time, between two calls */
     uint64_t now;      /* the newest time any call has named */
     uint64_t lateness; /* how late a call may be, at most */
+    uint64_t clock;    /* what the limiter's own clock shows, where it has one: whatever is put here */
     uint64_t last_remaining; /* of the last answer: the most telling cost to ask for next */
     struct world_key keys[WORLD_KEYS];
     size_t key_count;
@@ -53,6 +54,9 @@ struct world_shape {
     bool many_keys;     /* rather hundreds of keys than a handful */
     bool fixed_limits;  /* no plans, no weir_set_limits */
     bool deep;          /* one key or two, and logs of hundreds of records */
+    bool own_clock;     /* WEIR_CLOCK_CUSTOM, which reads world->clock; else manual time */
+    uint64_t max_keys;  /* as in the options; a call that is flagged for it is not for world_compare */
+    uint32_t when_full; /* as in the options */
 };
 
 /* Opens a world; where that fails, `wrong` says so. world_close checks that all memory came back. */
@@ -71,7 +75,7 @@ weir_request world_request(struct world *world, size_t *key);
 /* Compares an answer with the oracle's, in every field. */
 void world_compare(struct world *world, const char *call, const weir_decision *wanted, const weir_decision *got);
 
-/* Random calls, each answered by both sides. */
+/* Random calls, each answered by both sides. Where memory fails, world_set_limits and world_each may do nothing. */
 void world_take(struct world *world);
 void world_take_verdict(struct world *world);
 void world_take_batch(struct world *world);
