@@ -26,6 +26,9 @@ test: deps
 # The real code under a scheduler, further than the tests go: most of an hour.
 schedule: deps
 	@scripts/schedule.sh
+# Everything at once, for as long as one likes: make torture SECONDS=600 SANITIZERS=thread
+torture: deps
+	@scripts/torture.sh $(or $(SECONDS),60) $(SANITIZERS)
 
 bench: deps
 	@scripts/bench.sh
@@ -40,3 +43,4 @@ clean:
 	rm -rf build
 
 .PHONY: all deps demo test schedule bench install clean
+.PHONY: all deps demo test torture bench install clean

@@ -80,8 +80,10 @@ one() {
   gcc-asan) WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" "$functional conformance hostile cli" -t 4 ;;
   clang) run clang clang clang "$plain" 'unit conformance threads host' ;;
   gcc-asan) WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" "$functional conformance cli" -t 4 ;;
+  clang) run clang clang clang "$plain" 'unit conformance threads' ;;
+  gcc-asan) WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" "$functional torture conformance cli" -t 4 ;;
   clang-asan) WEIR_TEST_SCALE=20 run clang-asan clang-asan clang "$sanitize_address" "$functional" -t 4 ;;
-  gcc-tsan) WEIR_TEST_SCALE=10 run gcc-tsan gcc-tsan gcc "$sanitize_thread" threads -t 4 ;;
+  gcc-tsan) WEIR_TEST_SCALE=10 run gcc-tsan gcc-tsan gcc "$sanitize_thread" 'threads torture' -t 4 ;;
   clang-tsan) WEIR_TEST_SCALE=10 run clang-tsan clang-tsan clang "$sanitize_thread" threads -t 4 ;;
   valgrind)
     WEIR_TEST_SCALE=10 run valgrind gcc gcc "$plain" unit -t 10 --wrap "$memcheck"
