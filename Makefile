@@ -19,7 +19,7 @@ deps:
 demo: deps
 	@scripts/demo.sh
 
-# All tests: two compilers, four sanitizer builds, valgrind. `scripts/test.sh gcc` is the quick one.
+# All tests: two compilers, four sanitizer builds, valgrind, arm64. `scripts/test.sh gcc` is the quick one.
 test: deps
 	@scripts/test.sh
 

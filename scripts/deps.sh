@@ -14,6 +14,9 @@ if ! command -v dpkg-query >/dev/null; then
   exit 0
 fi
 
+# What cross-compiles for arm64, and runs that. On arm64 itself there is no need.
+[ "$(dpkg --print-architecture)" = arm64 ] || packages+=(gcc-aarch64-linux-gnu qemu-user)
+
 missing=()
 for package in "${packages[@]}"; do
   status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)

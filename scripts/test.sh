@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests; the last line is "N passed, N failed, N skipped", the sums over all runs.
-#   scripts/test.sh [RUN...]     RUN: gcc clang gcc-asan clang-asan gcc-tsan clang-tsan valgrind (default: all)
+#   scripts/test.sh [RUN...]     RUN: gcc clang gcc-asan clang-asan gcc-tsan clang-tsan valgrind arm64 (default: all)
 # A run is a build directory under build/ and the suites that make sense in it. WEIR_TEST_SCALE (percent) shortens the
 # heavy tests where every step is slow.
 #
@@ -60,6 +60,23 @@ run() {
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 }
 
+# Built for arm64 and run under qemu: on a processor with the atomic instructions of Armv8.1, then what stands or falls
+# with atomics on one that has load-exclusive and store-exclusive alone.
+arm64() {
+  local status=0
+  mkdir -p build
+  scripts/arm64-sysroot.sh >build/arm64-sysroot.said || status=$?
+  if [ "$status" -ne 0 ]; then
+    printf '\n== arm64\narm64: %s\n' "$(cat build/arm64-sysroot.said)"
+    if [ "$status" -eq 77 ]; then skipped=$((skipped + 1)); else failed=$((failed + 1)); fi
+    return
+  fi
+  WEIR_TEST_SCALE=2 run arm64 arm64 cc "$cross" 'unit conformance threads' -t 4
+  WEIR_TEST_SCALE=5 QEMU_CPU=cortex-a57 run arm64-a57 arm64 cc "$cross" 'unit threads' -t 4 \
+    test_sync_atomic test_sync_gate test_limiter_cell_tiny test_table_migrate_tiny \
+    each_tiny exact exact_tiny revive_tiny steps_tiny windows_tiny
+}
+
 # count LOG RESULTS: tests of the log whose result is among them.
 count() { jq -s --argjson results "$2" '[.[] | select(.result as $r | $results | index($r))] | length' "$1"; }
 
@@ -68,6 +85,7 @@ functional='unit property faults threads schedule'
 functional='unit property faults threads host'
 sanitize_address='-Db_sanitize=address,undefined -Db_lundef=false -Dbench=disabled'
 sanitize_thread='-Db_sanitize=thread -Db_lundef=false -Dbench=disabled'
+cross='-Dwerror=true --cross-file build/arm64-sysroot/sysroot.ini --cross-file scripts/arm64.ini'
 asan_options=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 ubsan_options=halt_on_error=1:print_stacktrace=1
 memcheck="valgrind --quiet --trace-children=yes --error-exitcode=1 --leak-check=full --log-file=%q{WEIR_REPORTS}/%p"
@@ -88,6 +106,7 @@ one() {
   valgrind)
     WEIR_TEST_SCALE=10 run valgrind gcc gcc "$plain" unit -t 10 --wrap "$memcheck"
     ;;
+  arm64) arm64 ;;
   *)
     echo "test.sh: no run is called $1" >&2
     exit 2
@@ -95,7 +114,7 @@ one() {
   esac
 }
 
-[ $# -gt 0 ] || set -- gcc clang gcc-asan clang-asan gcc-tsan clang-tsan valgrind
+[ $# -gt 0 ] || set -- gcc clang gcc-asan clang-asan gcc-tsan clang-tsan valgrind arm64
 for name; do one "$name"; done
 
 printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"

@@ -54,7 +54,7 @@ static uint64_t blocked_by(const char *task)
     char path[64], line[256];
     uint64_t mask = 0;
     bool found = false;
-    snprintf(path, sizeof(path), "/proc/self/task/%s/status", task);
+    snprintf(path, sizeof(path), "/proc/self/task/%.15s/status", task); /* as names are told */
     FILE *file = fopen(path, "r");
     if (!file)
         failed("%s: %s", path, strerror(errno));
@@ -143,6 +143,10 @@ int main(void)
     static char before[TASKS_MAX][16];
     static struct sigaction actions[128];
     sigset_t none, all;
+    if (getenv("MESON_EXE_WRAPPER")) {
+        printf("signals: skipped: under an emulator the signals and masks that the kernel knows are the emulator's\n");
+        return TEST_SKIPPED;
+    }
     uint64_t calls = scaled(20000, 1000);
     sigemptyset(&none);
     sigfillset(&all);
