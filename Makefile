@@ -26,9 +26,14 @@ test: deps
 # The real code under a scheduler, further than the tests go: most of an hour.
 schedule: deps
 	@scripts/schedule.sh
+
 # Everything at once, for as long as one likes: make torture SECONDS=600 SANITIZERS=thread
 torture: deps
 	@scripts/torture.sh $(or $(SECONDS),60) $(SANITIZERS)
+
+# Fifty million spoofed keys, without and with max_keys: memory, speed, and what honest keys are answered meanwhile.
+flood: deps
+	@scripts/flood.sh
 
 bench: deps
 	@scripts/bench.sh
@@ -42,5 +47,4 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test schedule bench install clean
-.PHONY: all deps demo test torture bench install clean
+.PHONY: all deps demo test schedule torture flood bench install clean
