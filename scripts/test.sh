@@ -71,7 +71,7 @@ arm64() {
     if [ "$status" -eq 77 ]; then skipped=$((skipped + 1)); else failed=$((failed + 1)); fi
     return
   fi
-  WEIR_TEST_SCALE=2 run arm64 arm64 cc "$cross" 'unit conformance threads' -t 4
+  WEIR_TEST_SCALE=2 run arm64 arm64 cc "$cross" 'unit conformance threads arm64' -t 4
   WEIR_TEST_SCALE=5 QEMU_CPU=cortex-a57 run arm64-a57 arm64 cc "$cross" 'unit threads' -t 4 \
     test_sync_atomic test_sync_gate test_limiter_cell_tiny test_table_migrate_tiny \
     each_tiny exact exact_tiny revive_tiny steps_tiny windows_tiny
