@@ -9,14 +9,30 @@
  * no such mixture; it holds on the machines we build for:
  *   x86-64   LOCK CMPXCHG16B is a single, locked access to an aligned 16-byte block: every other access, of 8 bytes
  *            too, is ordered before or after it (Intel SDM vol. 3A, 9.1.2; AMD APM vol. 2, 7.3.2). Loads are acquire.
- *   aarch64  CASPAL (or LDAXP/STLXP) writes both words as one single-copy atomic access (Arm ARM, B2.2.1); an 8-byte
- *            LDAR of either word reads from before or from after it, and the acquire/release pairs order it by word:
- *            coherence of word 0 gives that a load of word 1 sequenced after an acquire of word 0 sees what was written
- *            together with that word 0, or something later.
- * The compiler's __sync operation is used with -mcx16: it is inlined (or calls libgcc's outline atomics on aarch64),
- * where __atomic would call libatomic. Its failure value may be torn on aarch64 without LSE: it is not returned, callers
- * read again. ThreadSanitizer's runtime may emulate the swap by two plain stores under a lock, so there reads are
- * 16-byte operations as well.
+ *   aarch64  CASPAL, or a loop of LDXP or LDAXP with STLXP. References are to the Arm ARM, DDI 0487.
+ *     1. A swap that succeeds writes both words as one single-copy atomic access (B2.2.1: where the Store-Exclusive of
+ *        a pair succeeds; CASP: where it writes). An 8-byte load is single-copy atomic too. So a word is read from
+ *        before a swap or from after it, and both words have the swaps in the same coherence order (B2.2.2).
+ *     2. Who reads a word that a swap wrote, and then in order the other word, reads what that swap or a later one
+ *        wrote there. Else the second load would come before the swap, the swap before the first load, and the first
+ *        load before the second: a cycle in Ordered-before (B2.3). "In order" is what the acquire of the first load
+ *        gives, LDAR or LDAPR; relaxed loads of two words have no order.
+ *     3. What a swap has read is no such access until it has written: LDXP of two doublewords is two accesses, and a
+ *        STLXP that succeeds after it tells that nobody has written between. So a swap that fails may have seen one
+ *        word from before another's swap and one from after it. That it fails is right: at one of these moments
+ *        something else stood there. The torn value is not returned, callers read again.
+ * The compiler's __sync operation is used, on x86-64 with -mcx16: it is inlined, or on aarch64 calls one of libgcc's
+ * outline helpers, which look for CASP at run time; gcc's __atomic would call libatomic.
+ *
+ * weiri_cas_128 acquires, where it fails too, and releases where it succeeds; more must not be asked of it. gcc's
+ * helper __aarch64_cas16_sync ends its loop with DMB ISH, on both ways out. But clang's, __aarch64_cas16_acq_rel, has
+ * LDAXP and STLXP alone, after which a load may overtake the store; and CASPAL, in both, is a full barrier where it
+ * writes, but only acquires where it does not. That the failure acquires is needed: who loses a claim may have seen the
+ * winner in word 1 alone, and must find word 0 when it reads again.
+ *
+ * tests/model/orders.c looks at every execution that the Arm model allows of these operations as they are used here.
+ * ThreadSanitizer's runtime may emulate the swap by two plain stores under a lock, so there reads are 16-byte
+ * operations as well.
  */
 #ifndef WEIRI_SYNC_ATOMIC_H
 #define WEIRI_SYNC_ATOMIC_H
@@ -186,7 +202,7 @@ static inline bool weiri_cas_pointer(weiri_apointer *a, void *expected, void *de
     return __atomic_compare_exchange_n(&a->word, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* Replaces sixteen bytes if they are `expected`. A full barrier. */
+/* Replaces sixteen bytes if they are `expected`. Acquires, and where it succeeds releases; no full barrier. */
 static inline bool weiri_cas_128(weiri_a128 *a, weiri_pair expected, weiri_pair desired)
 {
     WEIRI_HOOK(WEIRI_UPDATE, a);
@@ -206,7 +222,7 @@ static inline weiri_pair weiri_load_whole_128(const weiri_a128 *a)
 
 /*
  * Reads a place that goes once from zero to its final value, whose word 0 is not zero: word 0 first, acquire, then
- * word 1, which is final once word 0 is seen.
+ * word 1, which is final once word 0 is seen (2 above).
  */
 static inline weiri_pair weiri_load_once_128(const weiri_a128 *a)
 {
@@ -224,9 +240,11 @@ static inline weiri_pair weiri_load_once_128(const weiri_a128 *a)
 
 /*
  * Reads a place whose word 0 never comes back to a value with another word 1 in between unseen (the cell's states, see
- * table/segment.h): word 0, word 1, word 0 again; equal word 0s mean that the pair stood there at one moment. Word 0 is
- * acquired so that word 1 is read after it; word 1 is acquired so that the second reading comes after it; the second
- * reading orders nothing. Lock-free: a repetition means that somebody's swap succeeded.
+ * table/segment.h): word 0, word 1, word 0 again; equal word 0s mean that the pair stood there at one moment. Word 1 is
+ * read from the swap that gave word 0 or from a later one, since word 0 is acquired; and the second word 0 from the
+ * swap that gave word 1 or from a later one, since word 1 is acquired (2 above, twice). So the swap that gave word 1
+ * lies between two that wrote the same word 0, and wrote it too. The second reading need order nothing, and cannot be
+ * early: it stands behind both acquires. Lock-free: a repetition means that somebody's swap succeeded.
  */
 static inline weiri_pair weiri_load_snapshot_128(const weiri_a128 *a)
 {
