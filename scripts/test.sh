@@ -75,6 +75,7 @@ arm64() {
   WEIR_TEST_SCALE=5 QEMU_CPU=cortex-a57 run arm64-a57 arm64 cc "$cross" 'unit threads' -t 4 \
     test_sync_atomic test_sync_gate test_limiter_cell_tiny test_table_migrate_tiny \
     each_tiny exact exact_tiny revive_tiny steps_tiny windows_tiny
+  WEIR_TEST_SCALE=10 run arm64-swaps arm64 cc "$cross" unit -t 4 test_sync_atomic
 }
 
 # count LOG RESULTS: tests of the log whose result is among them.
