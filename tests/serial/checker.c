@@ -1,7 +1,6 @@
 /*
- * The checker of guarantee A, checked: histories made by hand, some that have a serial order and some that have none, each
- * of the latter what a certain fault of a limiter would look like. Where one of them passed, a run of the others would
- * prove nothing.
+ * The checker of guarantee A, checked: histories made by hand, some that have a serial order and some that have none.
+ * Each of the latter is what a certain fault of a limiter would look like.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -25,8 +25,8 @@ static uint64_t mix(uint64_t word)
     return word ^ (word >> 31);
 }
 
-/* `amount` times a number that belongs to (what, value): a sum of such is the same in any order of its parts, and charges
- * at one place add up. */
+/* `amount` times a number that belongs to (what, value): a sum of such is the same in any order of its parts, and
+ * charges at one place add up. */
 static void add(struct oracle_print *print, uint64_t what, uint64_t value, uint64_t amount)
 {
     uint64_t word = mix(mix(what + UINT64_C(0x9e3779b97f4a7c15)) + value);

@@ -4,53 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decision.h"
+#include "serial_search.h"
 #include "serial_text.h"
 
 #define STATES_MAX ((size_t)4 << 20)
-#define NOT_SO_FAR SIZE_MAX
-
-/* A call and where the search has it. */
-struct entry {
-    const struct serial_call *call;
-    size_t number; /* in the history */
-    size_t since;  /* it may have loaded the limits of its plan before the `since`th change; NOT_SO_FAR: only present ones */
-    bool placed;
-};
-
-/* The limits of one plan along the order so far: `was[k]` stood before change k. */
-struct plan_limits {
-    const uint64_t *now;
-    const uint64_t **was;
-    size_t changes;
-};
-
-struct search {
-    const struct serial_history *history;
-    struct entry *entries; /* by `called` */
-    size_t count;
-    size_t first; /* all entries before it are placed */
-    size_t *order;
-    size_t placed;
-    struct plan_limits *plans;
-    struct oracle **levels; /* the state after so many changing calls; the one after the present is scratch */
-    struct oracle_print done; /* of the set of placed calls */
-    struct oracle_print *seen;
-    size_t seen_count;
-    size_t seen_room;
-    bool gave_up;
-    size_t *best_order;
-    size_t best;
-    struct oracle *best_state;
-    size_t *best_next;
-    size_t best_next_count;
-};
-
-/* One way in which a call can be answered. */
-struct way {
-    size_t limits; /* 0: those in force; k: those of k changes ago */
-    size_t floor;  /* 0: at `now`; k: at the floor k-1 of the history */
-};
 
 static void *must(void *memory)
 {
@@ -68,149 +25,15 @@ static uint64_t mix(uint64_t word)
     return word ^ (word >> 31);
 }
 
-/* ---- What a call is ---- */
-
-static bool is_take(const struct serial_call *call)
-{
-    return call->verb == SERIAL_TAKE || call->verb == SERIAL_TAKE_VERDICT;
-}
-
-static bool is_asking(const struct serial_call *call)
-{
-    return is_take(call) || call->verb == SERIAL_PEEK || call->verb == SERIAL_PEEK_VERDICT;
-}
-
-static bool has_decision(const struct serial_call *call)
-{
-    return call->verb == SERIAL_TAKE || call->verb == SERIAL_PEEK;
-}
-
-static bool would_record(const struct serial_history *history, const struct serial_call *call)
-{
-    for (size_t i = 0; i < history->rule_count; i++)
-        if (history->rules[i].meter == WEIR_PER_REQUEST || call->cost > 0)
-            return true;
-    return false;
-}
-
-static bool is_unrecorded(const struct serial_call *call)
-{
-    return has_decision(call) && (call->answer.flags & (WEIR_TABLE_FULL | WEIR_NO_MEMORY)) != 0;
-}
-
-/* Answered as documented where nothing can be recorded? */
-static bool may_be_unrecorded(const struct serial_history *history, const struct serial_call *call)
-{
-    return history->may_fail && is_take(call) && would_record(history, call) && call->verdict == history->admits &&
-           (!is_unrecorded(call) || (call->answer.verdict == call->verdict && call->answer.retry_after_ns == 0));
-}
-
-/* ---- Ways to be answered ---- */
-
-/* All that the ways of one call have in common. */
-struct asking {
-    struct search *search;
-    const struct entry *entry;
-    struct oracle *before;
-    struct oracle *after; /* is written to */
-};
-
-static const uint64_t *limits_of(const struct asking *asking, struct way way)
-{
-    const struct plan_limits *plan = &asking->search->plans[asking->entry->call->plan];
-
-    return way.limits == 0 ? plan->now : plan->was[plan->changes - way.limits];
-}
-
-static size_t limits_ways(const struct asking *asking)
-{
-    const struct plan_limits *plan = &asking->search->plans[asking->entry->call->plan];
-
-    return asking->entry->since == NOT_SO_FAR ? 1 : 1 + plan->changes - asking->entry->since;
-}
-
-/* Does a floor at this time move the call to it, in some rule? */
-static bool moves(const struct asking *asking, uint64_t floor)
-{
-    for (size_t i = 0; i < asking->search->history->rule_count; i++)
-        if (oracle_effective_time(asking->before, "k", 1, i, asking->entry->call->now) < floor)
-            return true;
-    return false;
-}
-
-/* Can the call be decided at this floor, or at its own time? */
-static bool may_run_at(const struct asking *asking, size_t number)
-{
-    const struct serial_call *call = asking->entry->call;
-    const struct serial_floor *floor;
-
-    if (number == 0)
-        return !has_decision(call) || (call->answer.flags & WEIR_LATE) == 0;
-    floor = &asking->search->history->floors[number - 1];
-    return (!has_decision(call) || (call->answer.flags & WEIR_LATE) != 0) && floor->time > call->now &&
-           floor->called < call->returned && moves(asking, floor->time);
-}
-
-/* The oracle's answer, asked in this way; asking->after becomes the state behind it. */
-static weir_decision ask(const struct asking *asking, struct way way)
-{
-    const struct serial_call *call = asking->entry->call;
-    weir_request request = serial_request(call);
-    uint64_t time = way.floor == 0 ? call->now : asking->search->history->floors[way.floor - 1].time;
-    uint64_t ahead = time - call->now;
-    weir_decision due = {0};
-
-    oracle_assign(asking->after, asking->before);
-    oracle_set_limits(asking->after, call->plan, limits_of(asking, way));
-    if (is_take(call))
-        oracle_take(asking->after, &request, time, &due);
-    else
-        oracle_peek(asking->after, &request, time, &due);
-    oracle_set_limits(asking->after, call->plan, asking->search->plans[call->plan].now);
-    if (way.floor != 0)
-        due.flags |= WEIR_LATE;
-    if (due.verdict == 0 && due.retry_after_ns != WEIR_NEVER)
-        due.retry_after_ns += ahead;
-    if (due.release_after_ns != 0)
-        due.release_after_ns += ahead;
-    return due;
-}
-
-static bool fits(const struct asking *asking, struct way way)
-{
-    const struct serial_call *call = asking->entry->call;
-    weir_decision due;
-    uint64_t wanted;
-    uint64_t got;
-
-    if (!may_run_at(asking, way.floor))
-        return false;
-    if (has_decision(call) && call->verdict != call->answer.verdict)
-        return false;
-    due = ask(asking, way);
-    return due.verdict == call->verdict &&
-           (!has_decision(call) || decision_difference(&due, &call->answer, &wanted, &got) == NULL);
-}
-
-/* The next way, from *way on, in which the call is answered as it was. */
-static bool next_way(const struct asking *asking, struct way *way)
-{
-    for (; way->limits < limits_ways(asking); way->limits++, way->floor = 0)
-        for (; way->floor <= asking->search->history->floor_count; way->floor++)
-            if (fits(asking, *way))
-                return true;
-    return false;
-}
-
 /* ---- The set of placed calls ---- */
 
-static void toggle(struct search *search, size_t number)
+static void toggle(struct serial_search *search, size_t number)
 {
     search->done.word[0] ^= mix(number + 1);
     search->done.word[1] ^= mix(mix(number + UINT64_C(0x3c6ef372fe94f82b)));
 }
 
-static void place(struct search *search, size_t i)
+static void place(struct serial_search *search, size_t i)
 {
     search->entries[i].placed = true;
     search->order[search->placed++] = i;
@@ -220,7 +43,7 @@ static void place(struct search *search, size_t i)
 }
 
 /* Takes the last one back. */
-static void unplace(struct search *search)
+static void unplace(struct serial_search *search)
 {
     size_t i = search->order[--search->placed];
 
@@ -231,7 +54,7 @@ static void unplace(struct search *search)
 }
 
 /* The calls that no open call precedes, by `called`; returns how many. */
-static size_t open_calls(const struct search *search, size_t *calls)
+static size_t open_calls(const struct serial_search *search, size_t *calls)
 {
     uint64_t first_return = UINT64_MAX;
     size_t count = 0;
@@ -249,14 +72,14 @@ static size_t open_calls(const struct search *search, size_t *calls)
 /* ---- What was tried ---- */
 
 /* Limits that open calls may have loaded and that were replaced since: part of the state of a search. */
-static struct oracle_print print_of(const struct search *search, const struct oracle *state, const size_t *calls,
+static struct oracle_print print_of(const struct serial_search *search, const struct oracle *state, const size_t *calls,
                                     size_t count)
 {
     struct oracle_print print = oracle_print_of(state);
 
     for (size_t c = 0; c < count; c++) {
-        const struct entry *entry = &search->entries[calls[c]];
-        const struct plan_limits *plan = &search->plans[entry->call->plan];
+        const struct serial_entry *entry = &search->entries[calls[c]];
+        const struct serial_plan *plan = &search->plans[entry->call->plan];
 
         for (size_t k = entry->since; k < plan->changes; k++)
             print.word[0] += mix(mix(entry->number + 1) ^ (uint64_t)(uintptr_t)plan->was[k]);
@@ -277,7 +100,7 @@ static struct oracle_print *place_in(struct oracle_print *table, size_t room, st
     return &table[i];
 }
 
-static void widen(struct search *search)
+static void widen(struct serial_search *search)
 {
     size_t room = search->seen_room == 0 ? 256 : search->seen_room * 2;
     struct oracle_print *table = must(calloc(room, sizeof *table));
@@ -291,7 +114,7 @@ static void widen(struct search *search)
 }
 
 /* Was this state searched before? It is now. */
-static bool seen_before(struct search *search, struct oracle_print print)
+static bool seen_before(struct serial_search *search, struct oracle_print print)
 {
     struct oracle_print *at;
 
@@ -306,7 +129,7 @@ static bool seen_before(struct search *search, struct oracle_print print)
     return false;
 }
 
-static void keep_best(struct search *search, const struct oracle *state, const size_t *calls, size_t count)
+static void keep_best(struct serial_search *search, const struct oracle *state, const size_t *calls, size_t count)
 {
     if (search->placed < search->best || (search->placed == search->best && search->best_state != NULL))
         return;
@@ -323,32 +146,35 @@ static void keep_best(struct search *search, const struct oracle *state, const s
 
 /* ---- The search ---- */
 
-static struct oracle *level(struct search *search, size_t depth)
+static struct oracle *level(struct serial_search *search, size_t depth)
 {
     if (search->levels[depth] == NULL)
         search->levels[depth] = oracle_copy(search->levels[0]);
     return search->levels[depth];
 }
 
-/* Is this call answered rightly by the present state, without changing it? */
-static bool changes_nothing(const struct asking *asking)
+/*
+ * Is this a call that changes nothing, wherever it stands, and is it answered rightly by the present state? A reset of
+ * nothing is none: elsewhere in the order it does change something.
+ */
+static bool reads(const struct serial_asking *asking)
 {
     const struct serial_call *call = asking->entry->call;
-    const struct search *search = asking->search;
-    struct way way = {0, 0};
+    const struct serial_history *history = asking->search->history;
+    struct serial_way way = {0, 0};
 
-    if (!is_asking(call))
-        return false; /* here perhaps; but a reset, or limits set, may have been what changed things later */
-    if (is_unrecorded(call))
-        return may_be_unrecorded(search->history, call);
-    if (is_take(call) && call->verdict == 1 && would_record(search->history, call))
+    if (!serial_is_asking(call))
         return false;
-    if (!has_decision(call) && may_be_unrecorded(search->history, call))
+    if (serial_is_unrecorded(call))
+        return serial_may_be_unrecorded(history, call);
+    if (serial_is_take(call) && call->verdict == 1 && serial_would_record(history, call))
+        return false;
+    if (!serial_has_decision(call) && serial_may_be_unrecorded(history, call))
         return true;
-    return next_way(asking, &way);
+    return serial_next_way(asking, &way);
 }
 
-static void place_readers(struct search *search, size_t depth, size_t *calls)
+static void place_readers(struct serial_search *search, size_t depth, size_t *calls)
 {
     bool placed = true;
 
@@ -357,9 +183,10 @@ static void place_readers(struct search *search, size_t depth, size_t *calls)
 
         placed = false;
         for (size_t c = 0; c < count; c++) {
-            struct asking asking = {search, &search->entries[calls[c]], level(search, depth), level(search, depth + 1)};
+            struct serial_entry *entry = &search->entries[calls[c]];
+            struct serial_asking asking = {search, entry, level(search, depth), level(search, depth + 1)};
 
-            if (!changes_nothing(&asking))
+            if (!reads(&asking))
                 continue;
             place(search, calls[c]);
             placed = true;
@@ -367,9 +194,9 @@ static void place_readers(struct search *search, size_t depth, size_t *calls)
     }
 }
 
-static bool search_from(struct search *search, size_t depth);
+static bool search_from(struct serial_search *search, size_t depth);
 
-static bool go_on(struct search *search, size_t i, size_t depth)
+static bool go_on(struct serial_search *search, size_t i, size_t depth)
 {
     bool found;
 
@@ -380,23 +207,24 @@ static bool go_on(struct search *search, size_t i, size_t depth)
     return found;
 }
 
-static bool try_asking(struct search *search, size_t i, size_t depth)
+static bool try_asking(struct serial_search *search, size_t i, size_t depth)
 {
-    struct asking asking = {search, &search->entries[i], level(search, depth), level(search, depth + 1)};
+    struct serial_asking asking = {search, &search->entries[i], level(search, depth), level(search, depth + 1)};
     const struct serial_call *call = asking.entry->call;
-    struct way way = {0, 0};
+    struct serial_way way = {0, 0};
 
-    if (!is_take(call) || call->verdict != 1 || is_unrecorded(call) || !would_record(search->history, call))
+    if (!serial_is_take(call) || call->verdict != 1 || serial_is_unrecorded(call) ||
+        !serial_would_record(search->history, call))
         return false; /* a reader that does not fit */
-    for (; next_way(&asking, &way); way.floor++)
+    for (; serial_next_way(&asking, &way); way.floor++)
         if (go_on(search, i, depth + 1))
             return true;
-    if (has_decision(call) || !may_be_unrecorded(search->history, call))
+    if (serial_has_decision(call) || !serial_may_be_unrecorded(search->history, call))
         return false;
     return go_on(search, i, depth);
 }
 
-static bool try_reset(struct search *search, size_t i, size_t depth)
+static bool try_reset(struct serial_search *search, size_t i, size_t depth)
 {
     weir_request request = serial_request(search->entries[i].call);
 
@@ -406,19 +234,19 @@ static bool try_reset(struct search *search, size_t i, size_t depth)
 }
 
 /* The open calls may have loaded the limits that are about to be replaced. */
-static bool try_limits(struct search *search, size_t i, size_t depth, const size_t *calls, size_t count)
+static bool try_limits(struct serial_search *search, size_t i, size_t depth, const size_t *calls, size_t count)
 {
     const struct serial_call *call = search->entries[i].call;
-    struct plan_limits *plan = &search->plans[call->plan];
+    struct serial_plan *plan = &search->plans[call->plan];
     size_t change = plan->changes++;
     bool found;
 
     plan->was[change] = plan->now;
     plan->now = call->limits;
     for (size_t c = 0; c < count; c++) {
-        struct entry *entry = &search->entries[calls[c]];
+        struct serial_entry *entry = &search->entries[calls[c]];
 
-        if (is_asking(entry->call) && entry->call->plan == call->plan && entry->since == NOT_SO_FAR)
+        if (serial_is_asking(entry->call) && entry->call->plan == call->plan && entry->since == NOT_SO_FAR)
             entry->since = change;
     }
     oracle_assign(level(search, depth + 1), level(search, depth));
@@ -432,7 +260,7 @@ static bool try_limits(struct search *search, size_t i, size_t depth, const size
     return found;
 }
 
-static bool try_changing(struct search *search, size_t depth, const size_t *calls, size_t count)
+static bool try_changing(struct serial_search *search, size_t depth, const size_t *calls, size_t count)
 {
     for (size_t c = 0; c < count && !search->gave_up; c++) {
         enum serial_verb verb = search->entries[calls[c]].call->verb;
@@ -446,7 +274,7 @@ static bool try_changing(struct search *search, size_t depth, const size_t *call
     return false;
 }
 
-static bool search_from(struct search *search, size_t depth)
+static bool search_from(struct serial_search *search, size_t depth)
 {
     size_t before = search->placed;
     size_t *calls = must(malloc((search->count + 1) * sizeof *calls));
@@ -481,7 +309,7 @@ size_t *serial_by_called(const struct serial_history *history)
     return numbers;
 }
 
-static void open_plans(struct search *search)
+static void open_plans(struct serial_search *search)
 {
     const struct serial_history *history = search->history;
     uint32_t plans = history->plans == 0 ? 1 : history->plans;
@@ -498,15 +326,15 @@ static void open_plans(struct search *search)
     }
 }
 
-static void open_search(struct search *search, const struct serial_history *history)
+static void open_search(struct serial_search *search, const struct serial_history *history)
 {
     size_t *numbers = serial_by_called(history);
     size_t room = history->count + 1;
 
-    *search = (struct search){.history = history, .count = history->count};
+    *search = (struct serial_search){.history = history, .count = history->count};
     search->entries = must(malloc(room * sizeof *search->entries));
     for (size_t i = 0; i < history->count; i++)
-        search->entries[i] = (struct entry){&history->calls[numbers[i]], numbers[i], NOT_SO_FAR, false};
+        search->entries[i] = (struct serial_entry){&history->calls[numbers[i]], numbers[i], NOT_SO_FAR, false};
     free(numbers);
     search->order = must(malloc(room * sizeof *search->order));
     search->best_order = must(malloc(room * sizeof *search->best_order));
@@ -516,7 +344,7 @@ static void open_search(struct search *search, const struct serial_history *hist
     open_plans(search);
 }
 
-static void close_search(struct search *search)
+static void close_search(struct serial_search *search)
 {
     uint32_t plans = search->history->plans == 0 ? 1 : search->history->plans;
 
@@ -538,7 +366,7 @@ static void close_search(struct search *search)
 
 bool serial_check(const struct serial_history *history, char *explanation, size_t size)
 {
-    struct search search;
+    struct serial_search search;
     bool found;
 
     open_search(&search, history);

@@ -3,7 +3,7 @@
  *
  * A history is a set of finished calls on one key, each with its stamps (taken from one counter just before it was made
  * and just after it returned), its arguments and its answer. `a` precedes `b` in real time iff a.returned < b.called;
- * all else overlaps. serial_check looks through every order that agrees with real time, until it finds one in which each
+ * all else overlaps. serial_check looks through the orders that agree with real time, until it finds one in which every
  * answer is the oracle's (docs/semantics.md, sections 2 to 4), in every field. If there is none, the history is a proof
  * against the limiter.
  *
@@ -20,11 +20,11 @@
  *   - reset: forgets charges, not time.
  *
  * Search: Wing and Gong's, with Lowe's memory of what was tried. Depth first; a step puts one of the calls next in order
- * that no other open call precedes. A state of the search is (set of calls in order, oracle's state, limits that open
- * calls may have loaded); no such state is searched twice (the sets and states are kept as 128-bit prints). A call that
- * changes nothing and is answered rightly by the present state is put in order at once and never taken back: an order
- * that has it later stays one when it is moved to here. Finding an order is NP-complete in general; here only accepted
- * charges, resets and changes of limits that overlap branch.
+ * that no open call precedes. A state of the search is (set of calls in order, oracle's state, limits that open calls may
+ * have loaded); no such state is searched twice (they are kept as 128-bit prints). A call that changes nothing wherever
+ * it stands (a refusal, a peek), and is answered rightly by the present state, is put in order at once and not elsewhere:
+ * an order that has it later stays one when it is moved to here. Finding an order is NP-complete in general; here only
+ * accepted charges, resets and changes of limits that overlap branch.
  *
  * M. Herlihy, J. Wing: Linearizability: a correctness condition for concurrent objects. TOPLAS 12(3), 1990.
  * J. Wing, C. Gong: Testing and verifying concurrent objects. JPDC 17, 1993.
@@ -50,7 +50,7 @@ enum serial_verb {
     SERIAL_SET_LIMITS
 };
 
-/* One finished call. Stamps: from one counter of the whole history, all different. */
+/* One finished call. Stamps: from one counter; all different, but that the calls of a batch have the same two. */
 struct serial_call {
     enum serial_verb verb;
     unsigned thread; /* who called: shown, never looked at */
@@ -89,8 +89,8 @@ struct serial_history {
 };
 
 /*
- * True: there is an order. False: there is none, and `explanation` (of `size` bytes, always ended by a 0; NULL where size
- * is 0) says which calls could be put in order before none fitted, what the oracle would have said to those that were
+ * True: there is an order. False: there is none, and `explanation` (`size` bytes, always ended by a 0; NULL where size is
+ * 0) says which calls could be put in order before none fitted, what the oracle would have said to those that were
  * next, and lists the history. One thread; ends the process without memory. Where the search would not come to an end
  * (more than 4 million states), false, and the explanation says so.
  */

@@ -1,0 +1,112 @@
+/*
+ * Guarantee A, from outside: histories of concurrent calls on single keys, each of which must have a serial order that
+ * the oracle accepts in every field of every answer, see support/serial.h. Two to four threads make random calls in short
+ * bursts, some of them in slow motion, on limiters of every kind, with sweeps, migrations, resets, limit changes, other
+ * keys, full tables and lack of memory among them. With it come C (a charge lost by a move or a sweep leaves no order),
+ * 4.8 and 4.10.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "era.h"
+#include "disturb.h"
+
+enum { IN_BURST = 12, SLOW_ONE_IN = 30 };
+
+struct run {
+    struct era era;
+    pthread_barrier_t barrier;
+    _Atomic uint64_t arrived;
+    uint64_t seed;
+    struct era_sums sums[ERA_THREADS];
+};
+
+/* Time goes on, between two bursts. */
+static void move_on(struct era *era)
+{
+    uint64_t ahead[] = {0, 0, 1, era->window / 4, era->window, 3 * era->window};
+
+    era->base += ahead[random_below(&era->random, 6)];
+}
+
+/* Off together, as closely as can be: who sleeps at a barrier wakes up when the others are through. */
+static void start_together(struct run *run, uint64_t burst)
+{
+    atomic_fetch_add(&run->arrived, 1);
+    for (unsigned i = 0; atomic_load(&run->arrived) < burst * run->era.threads; i++)
+        if (i % 256 == 255)
+            sched_yield();
+}
+
+static void work(void *shared, unsigned index)
+{
+    struct run *run = shared;
+    uint64_t random = mix(run->seed) + index;
+    weir_request request = {.identity = &run->era.keys[0]};
+
+    run->era.thread[index] = pthread_self();
+    /* The first call of a thread enters it in liburcu's books, with all signals blocked: nothing for slow motion. */
+    want_at_most("weir_peek", 1, (uint64_t)(int64_t)weir_peek(run->era.limiter, &request, run->era.base, NULL));
+    for (unsigned burst = 1; burst <= run->era.bursts; burst++) {
+        uint64_t calls = 1 + random_below(&random, IN_BURST);
+
+        pthread_barrier_wait(&run->barrier);
+        start_together(run, burst);
+        for (uint64_t i = 0; i < calls; i++)
+            era_call(&run->era, index, &random, &run->sums[index]);
+        pthread_barrier_wait(&run->barrier);
+        if (index == 0) {
+            move_on(&run->era);
+            era_look(&run->era);
+        }
+    }
+    pthread_barrier_wait(&run->barrier);
+    for (unsigned key = index; key < run->era.key_count; key += run->era.threads)
+        era_check(&run->era, key, &run->sums[index]);
+}
+
+static void one_era(struct run *run, uint64_t seed, bool slow)
+{
+    run->seed = seed;
+    atomic_store(&run->arrived, 0);
+    era_open(&run->era, seed, slow);
+    pthread_barrier_init(&run->barrier, NULL, run->era.threads);
+    run_threads(run->era.threads, work, run);
+    pthread_barrier_destroy(&run->barrier);
+    era_close(&run->era, &run->sums[0]);
+}
+
+static struct era_sums total(const struct era_sums *sums)
+{
+    struct era_sums all = {0};
+
+    for (unsigned t = 0; t < ERA_THREADS; t++) {
+        const uint64_t *from = (const uint64_t *)&sums[t];
+        uint64_t overlap = all.overlap > sums[t].overlap ? all.overlap : sums[t].overlap;
+
+        for (size_t i = 0; i < sizeof all / sizeof *from; i++)
+            ((uint64_t *)&all)[i] += from[i];
+        all.overlap = overlap;
+    }
+    return all;
+}
+
+int main(void)
+{
+    static struct run run;
+    uint64_t seed = seed_of_run();
+    uint64_t eras = scaled(TEST_TSAN ? 6000 : 3000, 300);
+    struct era_sums all;
+    bool slow;
+
+    slow = disturb_init(&era_stamp);
+    for (uint64_t i = 0; i < eras; i++)
+        one_era(&run, mix(seed + i), slow && i % SLOW_ONE_IN == 0);
+    all = total(run.sums);
+    printf("%" PRIu64 " histories, %" PRIu64 " calls, %" PRIu64 " in slow motion, at most %" PRIu64 " at once\n",
+           all.histories, all.calls, all.slow, all.overlap);
+    printf("%" PRIu64 " accepted, %" PRIu64 " refused, %" PRIu64 " flagged late, %" PRIu64 " unrecorded\n",
+           all.accepted, all.refused, all.late, all.unrecorded);
+    printf("%" PRIu64 " splits, %" PRIu64 " compactions, %" PRIu64 " cells helped, %" PRIu64 " keys swept\n",
+           all.splits, all.compactions, all.helped, all.swept);
+    return 0;
+}
