@@ -1,139 +1,74 @@
 /* SPDX-License-Identifier: MIT */
 #include "../threads/common.h"
 
-#include <signal.h>
-
 #include "disturb.h"
 
 static const _Atomic uint64_t *progress;
-static _Thread_local volatile sig_atomic_t within; /* a call */
-static _Thread_local volatile uint64_t random_state;
+static _Atomic uint64_t pauses;
 
-/* Until others have made a few calls, or none of them gets on. To yield is rare: on a busy machine it takes long. */
-static void wait_for_others(unsigned patience)
+/* Of the calling thread. */
+static _Thread_local uint64_t rarity; /* of pauses; 0: it is not within a call */
+static _Thread_local uint64_t until_pause;
+static _Thread_local uint64_t random_state;
+
+void disturb_init(const _Atomic uint64_t *counter)
 {
-    uint64_t random = random_state;
-    uint64_t enough = atomic_load(progress) + 1 + random_below(&random, 8);
-
-    if (random_below(&random, 8) == 0)
-        sched_yield();
-    for (unsigned i = 0; i < patience && atomic_load(progress) < enough; i++)
-        atomic_signal_fence(memory_order_seq_cst);
-    random_state = random;
-}
-
-static void on_poke(int signal)
-{
-    int error = errno;
-
-    (void)signal;
-    if (within)
-        wait_for_others(5000);
-    errno = error;
-}
-
-static void handle(int signal, const struct sigaction *action)
-{
-    if (sigaction(signal, action, NULL) != 0)
-        failed("sigaction: %s", strerror(errno));
-}
-
-#if defined(__x86_64__) && !TEST_TSAN
-
-#include <ucontext.h>
-#include <x86intrin.h>
-
-#define TRAP_FLAG 0x100
-
-static _Thread_local volatile unsigned left; /* instructions to go slowly */
-
-static void on_step(int signal, siginfo_t *info, void *context)
-{
-    ucontext_t *thread = context;
-    uint64_t random = random_state;
-    int error = errno;
-
-    (void)signal;
-    (void)info;
-    if (left > 0)
-        left--;
-    if (left == 0)
-        thread->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-    else if (random_below(&random, 24) == 0)
-        wait_for_others(500);
-    random_state = random;
-    errno = error;
-}
-
-static bool handle_steps(void)
-{
-    struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO | SA_RESTART};
-
-    sigfillset(&action.sa_mask);
-    handle(SIGTRAP, &action);
-    return true;
-}
-
-static void start_steps(unsigned instructions)
-{
-    left = instructions;
-    if (instructions > 0)
-        __writeeflags(__readeflags() | TRAP_FLAG);
-}
-
-static void stop_steps(void)
-{
-    if (left > 0)
-        __writeeflags(__readeflags() & ~(unsigned long long)TRAP_FLAG);
-    left = 0;
-}
-
-#else
-
-static bool handle_steps(void)
-{
-    return false;
-}
-
-static void start_steps(unsigned instructions)
-{
-    (void)instructions;
-}
-
-static void stop_steps(void)
-{
-}
-
-#endif
-
-bool disturb_init(const _Atomic uint64_t *counter)
-{
-    struct sigaction action = {.sa_handler = on_poke, .sa_flags = SA_RESTART};
-
     progress = counter;
-    sigfillset(&action.sa_mask); /* no steps while it waits */
-    sigdelset(&action.sa_mask, SIGTRAP);
-    handle(SIGUSR1, &action);
-    return handle_steps();
 }
 
-void disturb_begin(unsigned slow_instructions, uint64_t random)
+void disturb_begin(uint64_t one_in, uint64_t random)
 {
     random_state = random;
-    within = 1;
-    start_steps(slow_instructions);
+    rarity = one_in;
+    until_pause = one_in == 0 ? 0 : random_below(&random_state, 2 * one_in);
 }
 
 void disturb_end(void)
 {
-    stop_steps();
-    within = 0;
+    rarity = 0;
 }
 
-void disturb_poke(pthread_t thread)
+uint64_t disturb_pauses(void)
 {
-    int error = pthread_kill(thread, SIGUSR1);
+    return atomic_load(&pauses);
+}
 
-    if (error != 0)
-        failed("pthread_kill: %s", strerror(error));
+/* Until others have made a few calls, or none of them gets on: it may be that all wait for this thread. */
+static void pause_a_while(void)
+{
+    uint64_t enough = atomic_load(progress) + 1 + random_below(&random_state, 8);
+    unsigned yields = random_below(&random_state, 4) == 0 ? 3 : 1;
+
+    atomic_fetch_add_explicit(&pauses, 1, memory_order_relaxed);
+    for (unsigned y = 0; y < yields && atomic_load(progress) < enough; y++) {
+        for (unsigned i = 0; i < 1000 && atomic_load(progress) < enough; i++)
+            continue;
+        sched_yield(); /* on a busy machine this takes long, so not often */
+    }
+}
+
+static void at_bound(void)
+{
+    if (rarity == 0 || until_pause-- != 0)
+        return;
+    pause_a_while();
+    until_pause = random_below(&random_state, 2 * rarity);
+}
+
+/* What the compiler calls at each function bound of a library that is built so. */
+void __cyg_profile_func_enter(void *function, void *caller);
+void __cyg_profile_func_exit(void *function, void *caller);
+
+void __cyg_profile_func_enter(void *function, void *caller)
+{
+    (void)function;
+    (void)caller;
+    at_bound();
+}
+
+void __cyg_profile_func_exit(void *function, void *caller)
+{
+    (void)function;
+    (void)caller;
+    at_bound();
 }

@@ -1,31 +1,25 @@
 /*
- * Threads stopped in the middle of a call, wherever that is, while others get on. A call of 200 ns that nothing
- * interrupts overlaps with next to nothing.
- *
- *   poke         another thread gets a signal; if it is within a call, it stays there until a few other calls were made
- *   slow motion  the calling thread stops after each instruction (by the processor's trap flag), and at some of them
- *                stays until others have got on: dozens of calls run between two instructions. Some 10 us each. On
- *                x86-64 alone, and not under ThreadSanitizer: its own code would be stepped through with locks held
+ * Threads that stop in the middle of a call, wherever that is, while others get on: a call of 200 ns that nothing
+ * interrupts overlaps with next to nothing. Where the library is built with -finstrument-functions, its threads pause at
+ * random function bounds, those of inlined functions too: so before and after each operation on a shared word. Elsewhere
+ * there are no pauses.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef WEIR_TESTS_DISTURB_H
 #define WEIR_TESTS_DISTURB_H
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
-/* Once, before all else. `progress` is what others move on. False: there is no slow motion here. */
-bool disturb_init(const _Atomic uint64_t *progress);
+/* Once, before all else. `progress` is what others move on. */
+void disturb_init(const _Atomic uint64_t *progress);
 
-/* The calling thread is within a call from begin to end, and goes slowly for so many instructions of it. Nothing but
- * the call should be between. */
-void disturb_begin(unsigned slow_instructions, uint64_t random);
+/* The calling thread is within a call from begin to end, and pauses once in about so many function bounds; 0: never. */
+void disturb_begin(uint64_t one_in, uint64_t random);
 void disturb_end(void);
 
-/* Stops a thread, which must not have ended, if it is within a call. */
-void disturb_poke(pthread_t thread);
+/* Pauses made so far by all threads. */
+uint64_t disturb_pauses(void);
 
 #endif

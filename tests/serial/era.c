@@ -77,7 +77,7 @@ static void make_keys(struct era *era)
     }
 }
 
-void era_open(struct era *era, uint64_t seed, bool slow)
+void era_open(struct era *era, uint64_t seed)
 {
     weir_options options = weir_options_manual();
     rule_set set = {.name = "era"};
@@ -89,7 +89,7 @@ void era_open(struct era *era, uint64_t seed, bool slow)
     make_time(era);
     era->threads = 2 + (unsigned)random_below(&era->random, ERA_THREADS - 1);
     era->bursts = 2 + (unsigned)random_below(&era->random, 6);
-    era->slow = slow;
+    era->rarity = UINT64_C(8) << random_below(&era->random, 6);
     era->may_fail = one_in(era, 5);
     era->admits = one_in(era, 2);
     era->reclaims = one_in(era, 4);

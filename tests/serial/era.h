@@ -43,7 +43,7 @@ struct era {
     uint64_t behind; /* ns: a call is at most so much earlier than `base` */
     bool may_fail;
     bool admits;
-    bool slow;       /* some calls are made in slow motion, see disturb.h */
+    uint64_t rarity; /* of pauses, see disturb.h */
     bool reclaims;   /* memory is given back meanwhile, so that addresses come again */
     test_allocator memory;
     weir *limiter;
@@ -52,23 +52,22 @@ struct era {
     unsigned key_count;
     unsigned threads;
     unsigned bursts;
-    pthread_t thread[ERA_THREADS];
     uint64_t base;   /* ns: the time of a burst, moved between two */
     struct era_log logs[ERA_THREADS + 1]; /* the last one: of calls between bursts */
 };
 
 /* Sums over all eras. */
 struct era_sums {
-    uint64_t histories, calls, overlap, slow, late, unrecorded, accepted, refused, splits, compactions, helped, swept;
+    uint64_t histories, calls, overlap, late, unrecorded, accepted, refused, splits, compactions, helped, swept;
 };
 
 extern _Atomic uint64_t era_stamp; /* the one counter that all stamps come from */
 
-void era_open(struct era *era, uint64_t seed, bool slow);
+void era_open(struct era *era, uint64_t seed);
 void era_close(struct era *era, struct era_sums *sums);
 
 /* One random call of thread `index`, recorded. */
-void era_call(struct era *era, unsigned index, uint64_t *random, struct era_sums *sums);
+void era_call(struct era *era, unsigned index, uint64_t *random);
 
 /* A peek at each key, of which all is known, by one thread while the others stand still. */
 void era_look(struct era *era);

@@ -18,23 +18,16 @@ struct doing {
     struct era *era;
     struct era_log *log;
     uint64_t *random;
-    struct era_sums *sums;
     uint64_t now;
     uint64_t called;
 };
 
-static void begin(struct doing *doing, unsigned one_in, unsigned most_steps)
+static void begin(struct doing *doing)
 {
-    struct era *era = doing->era;
-    unsigned steps = 0;
+    bool alone = doing->log == &doing->era->logs[ERA_THREADS];
 
-    if (era->slow && random_below(doing->random, one_in) == 0)
-        steps = 1 + (unsigned)random_below(doing->random, most_steps);
-    else if (doing->log != &era->logs[ERA_THREADS] && random_below(doing->random, 4) == 0)
-        disturb_poke(era->thread[random_below(doing->random, era->threads)]);
-    doing->sums->slow += steps > 0;
     doing->called = stamp();
-    disturb_begin(steps, random_next(doing->random));
+    disturb_begin(alone ? 0 : doing->era->rarity, random_next(doing->random));
 }
 
 static uint64_t end(void)
@@ -87,7 +80,7 @@ static void ask(struct doing *doing, unsigned index, enum serial_verb verb)
         call.plan = (uint32_t)random_below(doing->random, era->plans);
     request.cost = call.cost;
     request.plan = call.plan;
-    begin(doing, 8, 600);
+    begin(doing);
     call.verdict = verb == SERIAL_TAKE || verb == SERIAL_TAKE_VERDICT
                        ? weir_take(era->limiter, &request, call.now, decision)
                        : weir_peek(era->limiter, &request, call.now, decision);
@@ -116,7 +109,7 @@ static void ask_batch(struct doing *doing)
         requests[i].cost = any_cost(doing);
         requests[i].plan = era->plans > 0 ? (uint32_t)random_below(doing->random, era->plans) : 0;
     }
-    begin(doing, 8, 600);
+    begin(doing);
     result = weir_take_batch(era->limiter, requests, 4, doing->now, verdicts, decisions);
     returned = end();
     note_floor(doing);
@@ -141,7 +134,7 @@ static void reset(struct doing *doing)
     weir_request request = {.identity = &doing->era->keys[key]};
     uint64_t returned;
 
-    begin(doing, 8, 600);
+    begin(doing);
     want_done("weir_reset", weir_reset(doing->era->limiter, &request));
     returned = end();
     note_call(doing, &call, key, returned);
@@ -158,7 +151,7 @@ static void set_limits(struct doing *doing)
         call.plan = (uint32_t)random_below(doing->random, era->plans);
     for (size_t i = 0; i < era->rule_count; i++)
         call.limits[i] = era->unit * (1 + random_below(doing->random, 6));
-    begin(doing, 8, 600);
+    begin(doing);
     result = weir_set_limits(era->limiter, call.plan, call.limits, era->rule_count);
     returned = end();
     if (result == -ENOMEM && era->may_fail)
@@ -169,7 +162,7 @@ static void set_limits(struct doing *doing)
 
 static void sweep(struct doing *doing)
 {
-    begin(doing, 3, 1500);
+    begin(doing);
     want_at_most("weir_sweep", 1, (uint64_t)(int64_t)weir_sweep(doing->era->limiter, doing->now, 0));
     (void)end();
     note_floor(doing);
@@ -179,7 +172,7 @@ static void migrate(struct doing *doing)
 {
     uint64_t random = random_next(doing->random);
 
-    begin(doing, 3, 1500);
+    begin(doing);
     weiri_test_migrate(doing->era->limiter, random, doing->now);
     (void)end();
     note_floor(doing);
@@ -214,9 +207,9 @@ static void ask_any(struct doing *doing, uint64_t roll)
                     : SERIAL_PEEK_VERDICT);
 }
 
-void era_call(struct era *era, unsigned index, uint64_t *random, struct era_sums *sums)
+void era_call(struct era *era, unsigned index, uint64_t *random)
 {
-    struct doing doing = {.era = era, .log = &era->logs[index], .random = random, .sums = sums};
+    struct doing doing = {.era = era, .log = &era->logs[index], .random = random};
     uint64_t roll = random_below(random, 100);
 
     if (doing.log->count + 4 > LOG_MAX || doing.log->floor_count + 1 > LOG_MAX)
@@ -242,9 +235,8 @@ void era_call(struct era *era, unsigned index, uint64_t *random, struct era_sums
 
 void era_look(struct era *era)
 {
-    struct era_sums none = {0};
     uint64_t random = era->base;
-    struct doing doing = {.era = era, .log = &era->logs[ERA_THREADS], .random = &random, .sums = &none};
+    struct doing doing = {.era = era, .log = &era->logs[ERA_THREADS], .random = &random};
 
     doing.now = era->base;
     for (unsigned key = 0; key < era->key_count; key++)

@@ -1,7 +1,7 @@
 /*
  * Guarantee A, from outside: histories of concurrent calls on single keys, each of which must have a serial order that
  * the oracle accepts in every field of every answer, see support/serial.h. Two to four threads make random calls in short
- * bursts, some of them in slow motion, on limiters of every kind, with sweeps, migrations, resets, limit changes, other
+ * bursts, many of them stopped midway, on limiters of every kind, with sweeps, migrations, resets, limit changes, other
  * keys, full tables and lack of memory among them. With it come C (a charge lost by a move or a sweep leaves no order),
  * 4.8 and 4.10.
  *
@@ -10,7 +10,7 @@
 #include "era.h"
 #include "disturb.h"
 
-enum { IN_BURST = 12, SLOW_ONE_IN = 30 };
+enum { IN_BURST = 12 };
 
 struct run {
     struct era era;
@@ -41,18 +41,14 @@ static void work(void *shared, unsigned index)
 {
     struct run *run = shared;
     uint64_t random = mix(run->seed) + index;
-    weir_request request = {.identity = &run->era.keys[0]};
 
-    run->era.thread[index] = pthread_self();
-    /* The first call of a thread enters it in liburcu's books, with all signals blocked: nothing for slow motion. */
-    want_at_most("weir_peek", 1, (uint64_t)(int64_t)weir_peek(run->era.limiter, &request, run->era.base, NULL));
     for (unsigned burst = 1; burst <= run->era.bursts; burst++) {
         uint64_t calls = 1 + random_below(&random, IN_BURST);
 
         pthread_barrier_wait(&run->barrier);
         start_together(run, burst);
         for (uint64_t i = 0; i < calls; i++)
-            era_call(&run->era, index, &random, &run->sums[index]);
+            era_call(&run->era, index, &random);
         pthread_barrier_wait(&run->barrier);
         if (index == 0) {
             move_on(&run->era);
@@ -64,11 +60,11 @@ static void work(void *shared, unsigned index)
         era_check(&run->era, key, &run->sums[index]);
 }
 
-static void one_era(struct run *run, uint64_t seed, bool slow)
+static void one_era(struct run *run, uint64_t seed)
 {
     run->seed = seed;
     atomic_store(&run->arrived, 0);
-    era_open(&run->era, seed, slow);
+    era_open(&run->era, seed);
     pthread_barrier_init(&run->barrier, NULL, run->era.threads);
     run_threads(run->era.threads, work, run);
     pthread_barrier_destroy(&run->barrier);
@@ -90,20 +86,20 @@ static struct era_sums total(const struct era_sums *sums)
     return all;
 }
 
-int main(void)
+/* histories [ERAS] */
+int main(int argc, char **argv)
 {
     static struct run run;
     uint64_t seed = seed_of_run();
-    uint64_t eras = scaled(TEST_TSAN ? 6000 : 3000, 300);
+    uint64_t eras = scaled(argc > 1 ? strtoull(argv[1], NULL, 10) : 5000, 200);
     struct era_sums all;
-    bool slow;
 
-    slow = disturb_init(&era_stamp);
+    disturb_init(&era_stamp);
     for (uint64_t i = 0; i < eras; i++)
-        one_era(&run, mix(seed + i), slow && i % SLOW_ONE_IN == 0);
+        one_era(&run, mix(seed + i));
     all = total(run.sums);
-    printf("%" PRIu64 " histories, %" PRIu64 " calls, %" PRIu64 " in slow motion, at most %" PRIu64 " at once\n",
-           all.histories, all.calls, all.slow, all.overlap);
+    printf("%" PRIu64 " histories, %" PRIu64 " calls, %" PRIu64 " pauses in them, at most %" PRIu64 " at once\n",
+           all.histories, all.calls, disturb_pauses(), all.overlap);
     printf("%" PRIu64 " accepted, %" PRIu64 " refused, %" PRIu64 " flagged late, %" PRIu64 " unrecorded\n",
            all.accepted, all.refused, all.late, all.unrecorded);
     printf("%" PRIu64 " splits, %" PRIu64 " compactions, %" PRIu64 " cells helped, %" PRIu64 " keys swept\n",
