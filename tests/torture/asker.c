@@ -98,6 +98,8 @@ static void note_answer(life *self, uint64_t number, const weir_request *request
     entry.key = (uint32_t)number;
     entry.cost = (uint32_t)request->cost; /* one of more than any limit is only accepted where no rule looks at it */
     entry.limit = decision && round->shape.count == 1 ? (uint32_t)decision->limit : 0;
+    if (decision && !(decision->flags & WEIR_LATE))
+        entry.floor = 0; /* no rule was decided at a floor */
     ledger_add(&round->ledgers[self->index], &entry);
 }
 
@@ -191,6 +193,7 @@ void asker_reset(life *self, uint64_t number)
         fault("weir_reset: %d", result);
     ledger_entry entry = entry_ended(round, begin, &none);
     entry.key = (uint32_t)number;
+    entry.floor = 0; /* it decides nothing */
     entry.reset = true;
     ledger_add(&round->ledgers[self->index], &entry);
     tell(&torture_told.resets, 1);

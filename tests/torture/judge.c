@@ -10,10 +10,11 @@
  *   low    Stamps of a key never fall from one acceptance to the next: while it is held t >= newest, and when it was
  *          dropped, at T, every later decision runs at T or later, which is later than any stamp dropped. So
  *          low(B) = max(B.now, low(A) for every A of the key with A.end < B.begin).
- *   high   t is either A's own now, or the now of an earlier accepted charge of the key, or a floor. An earlier one X
- *          was seen by A, so X.begin < A.end. Whoever may raise a floor writes its drop time down before it begins, and
- *          A reads the largest after it ended. So
- *          high(A) = max(X.now for every X of the key with X.begin < A.end, A.floor).
+ *   high   t is A's own now, or a floor, or the stamp of an earlier accepted charge of the key, which came from a now
+ *          or a floor too. An earlier one X was seen by A, so X.begin < A.end. Whoever may raise a floor writes its drop
+ *          time down before it begins, and A reads the largest after it ended; a whole answer without WEIR_LATE says
+ *          that it was not decided at a floor of its own (A.floor 0).
+ *          So high(A) = max(X.now, X.floor for every X of the key with X.begin < A.end, A among them).
  *
  * A reset forgets charges and no time: it stands in the order too, at the newest stamp, with the same two bounds and no
  * now of its own.
@@ -80,8 +81,8 @@ size_t judge_bounds(const weir_rule *rule, const ledger_entry *entries, size_t c
     uint64_t newest = 0, oldest = 0;
     for (size_t i = 0, began = 0; i < made; i++) { /* by end: high */
         for (; began < made && out[began].begin < room[i]->end; began++)
-            newest = larger(newest, out[began].now_high);
-        room[i]->high = larger(newest, room[i]->floor);
+            newest = larger(newest, larger(out[began].now_high, out[began].floor));
+        room[i]->high = newest;
     }
     for (size_t i = 0, ended = 0; i < made; i++) { /* by begin: low */
         for (; ended < made && room[ended]->end < out[i].begin; ended++)

@@ -12,7 +12,7 @@
 typedef struct ledger_entry {
     uint64_t begin, end;    /* tickets taken before and after the call */
     uint64_t now, now_high; /* the time passed lies between: the same, but for the real clock */
-    uint64_t floor;         /* no floor met was above this */
+    uint64_t floor;         /* no floor that it was decided at was above this */
     uint32_t key, cost;
     uint32_t limit; /* it was decided with, where that was told; else 0 */
     bool reset;

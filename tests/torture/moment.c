@@ -69,10 +69,11 @@ void moment_options(torture_round *round, weir_options *options)
     }
 }
 
-/* On by a little, so that a round sees some thirty windows; now and then by up to three, or back by up to three. */
+/* On by a little, so that a round sees some thirty windows, or three hundred; now and then by up to three, or back by up to three. */
 static uint64_t move_clock(torture_round *round, uint64_t *random)
 {
-    uint64_t pick = random_next(random), step = pick % (2 * 30 * round->unit / (round->calls * round->threads));
+    uint64_t windows = round->swift ? 300 : 30, pick = random_next(random);
+    uint64_t step = pick % (2 * windows * round->unit / (round->calls * round->threads));
     if (pick >> 32 & 0x1ff) {
         return atomic_fetch_add_explicit(&round->clock, step, memory_order_relaxed);
     }

@@ -11,12 +11,12 @@ const char *torture_describe(const torture_round *round)
     static char text[512];
     snprintf(text, sizeof(text),
              "round %u of WEIR_SEED=%" PRIu64 ": %s, %s time, lateness %" PRId64 " of %" PRIu64
-             ", plans %u, max_keys %" PRIu64 ", 1 in %" PRIu64 " allocations fails%s%s%s%s%s%s",
+             ", plans %u, max_keys %" PRIu64 ", 1 in %" PRIu64 " allocations fails%s%s%s%s%s%s%s",
              round->number, round->seed, round->shape.name, times[round->time], (int64_t)round->lateness, round->unit,
              round->shape.plans, round->max_keys, round->fail_one_in, round->exact ? ", exact" : "",
              round->resets ? ", resets" : "", round->changes ? ", limits change" : "",
              round->forced ? ", forced migrations" : "", round->admits ? ", admits when full" : "",
-             round->janitor ? ", janitor" : "");
+             round->swift ? ", swift" : "", round->janitor ? ", janitor" : "");
     return text;
 }
 
@@ -43,6 +43,7 @@ static void plan(torture_round *round, uint64_t calls, uint64_t *random)
     round->resets = !round->exact && random_below(random, 2);
     round->changes = !round->exact && random_below(random, 3) == 0;
     round->forced = random_below(random, 2);
+    round->swift = !frozen && random_below(random, 2);
     round->max_keys = random_below(random, 4) ? 0 : 300;
     round->admits = random_below(random, 3) == 0;
     round->janitor = round->time == TIME_REAL && random_below(random, 4);
@@ -78,7 +79,9 @@ static void *live(void *argument)
     static void (*const lives[])(life * self) = {tender_live, tender_live, watcher_live, opener_live};
     life *self = argument;
     shake_me();
-    if (self->index < NOT_ASKERS)
+    if (self->index == NOT_ASKERS - 1 && self->round->number % 2)
+        watcher_live(self); /* a second one instead of the opener */
+    else if (self->index < NOT_ASKERS)
         lives[self->index](self);
     else
         asker_live(self);

@@ -109,9 +109,11 @@ void tender_live(life *self)
     torture_round *round = self->round;
     uint64_t most = 20 + random_below(&self->random, 400);
     for (uint64_t i = 0; i < most && atomic_load(&round->asking) > 0; i++) {
-        uint64_t pick = random_below(&self->random, 32);
-        if (pick < 6)
+        uint64_t pick = random_below(&self->random, round->swift ? 128 : 32);
+        if (pick < 6 || pick >= 64)
             sweep(self);
+        else if (pick >= 32)
+            (void)weir_reclaim(round->limiter);
         else if (pick < 7)
             walk_keys(self);
         else if (pick < 11)

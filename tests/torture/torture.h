@@ -67,6 +67,7 @@ typedef struct torture_round {
     uint64_t lateness; /* max_lateness_ns */
     bool exact;        /* frozen, one plan, costs of 1, no resets, limits stay: exactly L are accepted */
     bool resets, changes, forced, admits;
+    bool swift; /* the clock runs ten times as fast, and the tenders mostly sweep: keys come and go */
     bool janitor;
     uint64_t max_keys, fail_one_in;
     uint64_t calls; /* of each asker */
