@@ -277,7 +277,7 @@ static void run_kind(enum kind kind, uint64_t rounds)
 
 int main(void)
 {
-    uint64_t rounds = scaled(60, 2);
+    uint64_t rounds = scaled(15, 2);
     signal(SIGALRM, too_late);
     alarm(SECONDS);
     for (enum kind kind = 0; kind < KINDS; kind++)
