@@ -74,7 +74,8 @@ WEIR_CHECKED int weir_open(weir **limiter, const weir_rule *rules, size_t rule_c
 
 /*
  * Closes a limiter and frees all its memory; NULL does nothing. No call on it may be running or follow. Waits for the
- * janitor to leave it.
+ * janitor to leave it. A process may end with limiters open; only where it is to end by its last thread ending, without
+ * exit, those with a janitor must be closed, since that is a thread as well.
  * Returns 0; -EDEADLK inside a read section of liburcu-bp (nothing was closed).
  */
 WEIR_API int weir_close(weir *limiter);
