@@ -102,6 +102,8 @@ one() {
   clang-tsan) WEIR_TEST_SCALE=10 run clang-tsan clang-tsan clang "$sanitize_thread" threads -t 4 ;;
   clang) run clang clang clang "$plain" 'unit conformance threads serial' ;;
   gcc-asan) WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" "$functional conformance cli" -t 4 ;;
+  clang) run clang clang clang "$plain" 'unit conformance threads' ;;
+  gcc-asan) WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" "$functional conformance cli fuzz" -t 4 ;;
   clang-asan) WEIR_TEST_SCALE=20 run clang-asan clang-asan clang "$sanitize_address" "$functional" -t 4 ;;
   gcc-tsan) WEIR_TEST_SCALE=10 run gcc-tsan gcc-tsan gcc "$sanitize_thread" 'threads serial' -t 4 ;;
   clang-tsan) WEIR_TEST_SCALE=10 run clang-tsan clang-tsan clang "$sanitize_thread" 'threads serial' -t 4 ;;
