@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Hunts with libFuzzer, WEIR_FUZZ_SECONDS (60 where not given) on each target.
 #   scripts/fuzz.sh [TARGET...]     TARGET: a file of tests/fuzz, or calls_tiny (default: all)
-# What is new and interesting goes to build/fuzz/new/TARGET, on top of the corpus in tests/fuzz/corpus, which stays as it
-# is. An input that breaks something is kept as build/fuzz/found/TARGET-*, and told; the exit status is then 1.
+# What is new and interesting goes to build/fuzz/new/TARGET; the corpus in tests/fuzz/corpus stays as it is. An input
+# that breaks something is kept as build/fuzz/found/TARGET-*, and told; the exit status is then 1.
 set -euo pipefail
 seconds=${WEIR_FUZZ_SECONDS:-60}
 cd "$(dirname "$0")/.."
@@ -23,8 +23,8 @@ for target; do
   mkdir -p "$new"
   printf '\n== %s, %s s\n' "$target" "$seconds"
   build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=4096 \
-    -len_control=0 -entropic=0 -print_final_stats=1 -artifact_prefix="$found/$target-" "$new" "tests/fuzz/corpus/${target%_tiny}" \
-    2>&1 | grep -vE '^#[0-9]+\s+(NEW|REDUCE|RELOAD)' || broken+=("$target")
+    -len_control=0 -entropic=0 -print_final_stats=1 -artifact_prefix="$found/$target-" \
+    "$new" "tests/fuzz/corpus/${target%_tiny}" 2>&1 | grep -vE '^#[0-9]+\s+(NEW|REDUCE|RELOAD)' || broken+=("$target")
 done
 [ ${#broken[@]} -eq 0 ] || {
   printf '\nbroken: %s; the inputs are in %s\n' "${broken[*]}" "$found"

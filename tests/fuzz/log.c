@@ -21,10 +21,10 @@ static weiri_log tested;
 static weiri_log_move move; /* a chunk that records are being moved to, or none */
 static size_t move_size;
 static struct {
-    uint64_t stamp, charge;
+    uint64_t stamp, charge, before; /* before: the sum of all charges before it */
 } records[RECORDS];
 static size_t count;   /* of records, */
-static size_t cleared; /* of which these were forgotten */
+static size_t cleared; /* of which these were forgotten, or count at no time from the newest stamp on */
 static size_t held;    /* bytes handed out and not back */
 
 /* ---- memory, in blocks of just the size, which is checked when they come back ---- */
@@ -107,11 +107,11 @@ static size_t first_at(uint64_t time)
 
 static uint64_t used_at(uint64_t time)
 {
-    uint64_t used = 0;
+    size_t first = first_at(time);
 
-    for (size_t i = first_at(time); i < count; i++)
-        used += records[i].charge;
-    return used;
+    if (first == count)
+        return 0;
+    return records[count - 1].before + records[count - 1].charge - records[first].before;
 }
 
 static uint64_t opens_at(uint64_t time, uint64_t room)
@@ -176,7 +176,10 @@ static void take(uint64_t now, uint64_t floor, uint64_t charge, size_t more)
     supply(&view, more);
     weiri_log_charge(&tested, &rule, &view, charge);
     records[count].stamp = view.time;
-    records[count++].charge = rule.meter == WEIR_PER_COST ? charge : 1;
+    records[count].charge = rule.meter == WEIR_PER_COST ? charge : 1;
+    records[count].before = count == 0 ? 0 : records[count - 1].before + records[count - 1].charge;
+    count++;
+    cleared = first_at(view.time);
 }
 
 static void clear(void)
