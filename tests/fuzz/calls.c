@@ -247,6 +247,18 @@ static void check_stats(void)
                     charged);
 }
 
+/* The verdict alone is found on another way than the whole decision, and is the same however late the call. */
+static void peek_twice(void)
+{
+    weir_request request = world_request(&world, NULL);
+    uint64_t now = world_time(&world);
+    weir_decision whole;
+    int alone = weir_peek(world.limiter, &request, now, NULL);
+
+    if (weir_peek(world.limiter, &request, now, &whole) != whole.verdict || whole.verdict != alone)
+        world_wrong(&world, "peek: %d, the verdict alone %d", whole.verdict, alone);
+}
+
 static void between_calls(void)
 {
     switch (random_below(&world.random, 8)) {
@@ -267,6 +279,9 @@ static void between_calls(void)
     case 4:
         if (random_one_in(&world.random, 16) && weir_reclaim(world.limiter) != 0)
             world_wrong(&world, "reclaim failed");
+        break;
+    case 5:
+        peek_twice();
         break;
     default:
         weiri_test_migrate(world.limiter, random_next(&world.random), world.now);

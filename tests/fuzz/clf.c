@@ -67,7 +67,7 @@ static void check_anew(const weiri_entry *entry)
     FUZZ_HOLDS(line != NULL, "no memory");
     strftime(stamp, sizeof stamp, "%d/%b/%Y:%T", gmtime_r(&seconds, &civil));
     memcpy(line, entry->key, entry->key_len);
-    int used = snprintf(line + entry->key_len, 200, " - [a] b [%s.%09u +0000] \"\\\"\" - %" PRIu64, stamp,
+    int used = snprintf(line + entry->key_len, 200, " - u [a] [b [%s.%09u +0000] \"\\\"\" - %" PRIu64, stamp,
                         (unsigned)(entry->time % WEIR_SECOND), entry->cost);
     same("written out anew, the line", parse(line, entry->key_len + (size_t)used, &again), entry, &again);
     free(line);

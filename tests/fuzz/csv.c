@@ -52,8 +52,8 @@ static void on_entry(void *argument, uint64_t line, const weiri_entry *entry)
     struct event *event = new_event(told, line, true);
 
     FUZZ_HOLDS(entry->time <= WEIR_TIME_MAX && entry->key_len <= WEIR_KEY_MAX, "an entry out of range");
-    fprintf(told->out, "%" PRIu64 ".%09" PRIu64 ",%" PRIu64 ",\"", entry->time / WEIR_SECOND,
-            entry->time % WEIR_SECOND, entry->cost);
+    fprintf(told->out, "%" PRIu64 ".%09" PRIu64 ",%" PRIu64 ",\"", entry->time / WEIR_SECOND, entry->time % WEIR_SECOND,
+            entry->cost);
     for (size_t i = 0; i < entry->key_len; i++) {
         fputc(entry->key[i], told->out);
         if (entry->key[i] == '"')
@@ -186,6 +186,44 @@ static void check_anew(const struct told *before)
     forget(&again);
 }
 
+/* Fields of the line that begins at `at`; `at` moves to the next line that is not empty. */
+static size_t fields_of(const char **at, const char *end)
+{
+    size_t fields = 1;
+
+    for (; *at < end && **at != '\r' && **at != '\n'; ++*at)
+        fields += **at == ',';
+    while (*at < end && (**at == '\r' || **at == '\n'))
+        ++*at;
+    return fields;
+}
+
+/* Without quotes it is plain what a record is: a line, which has as many fields as the first one or is at fault. */
+static void check_plain(const struct told *told, const char *text, size_t size)
+{
+    const char *at = text, *end = text + size;
+    size_t records = 0, wanted;
+
+    if (size == 0 || memchr(text, '"', size) != NULL || !told->good)
+        return;
+    while (at < end && (*at == '\r' || *at == '\n'))
+        at++;
+    for (wanted = fields_of(&at, end); at < end; records++) {
+        bool fits = fields_of(&at, end) == wanted;
+
+        FUZZ_HOLDS(records < told->count, "a line is no record");
+        FUZZ_HOLDS(fits || !told->events[records].entry, "record %zu has too few fields, or too many", records);
+        if (!fits)
+            continue;
+        const char *words = told->text + told->events[records].from;
+        FUZZ_HOLDS(memcmp(words, "fewer fields", 12) != 0 && memcmp(words, "more fields", 11) != 0,
+                   "record %zu has as "
+                   "many fields as the header",
+                   records);
+    }
+    FUZZ_HOLDS(records == told->count, "%zu lines, %zu records", records, told->count);
+}
+
 static void check_recognised(const weiri_fields *usual, const char *text, size_t size)
 {
     size_t length = by_line(text, size, 0);
@@ -215,6 +253,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     same("in uneven pieces", &lines, &uneven_ones);
     check_lines(&lines, &bytes, text, size - 2);
     check_anew(&lines);
+    check_plain(&lines, text, size - 2);
     if (size > 2)
         check_recognised(&choices[0], text, size - 2);
     forget(&lines);
