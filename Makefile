@@ -34,6 +34,7 @@ torture: deps
 # Fifty million spoofed keys, without and with max_keys: memory, speed, and what honest keys are answered meanwhile.
 flood: deps
 	@scripts/flood.sh
+
 # Hunts with libFuzzer, so many seconds on each target: make fuzz SECONDS=600 TARGETS='calls csv'
 fuzz: deps
 	@WEIR_FUZZ_SECONDS=$(or $(SECONDS),60) scripts/fuzz.sh $(TARGETS)
@@ -50,5 +51,4 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test schedule torture flood bench install clean
-.PHONY: all deps demo test fuzz bench install clean
+.PHONY: all deps demo test schedule torture flood fuzz bench install clean
