@@ -208,7 +208,8 @@ int main(int count, char **arguments)
     uint64_t times = scaled(5, 2);
     for (uint64_t i = 0; i < times; i++)
         for (enum way how = 0; how < WAYS; how++)
-            run_process(how);
-    printf("ends: %" PRIu64 " processes, in %d ways\n", times * WAYS, (int)WAYS);
+            if (!TEST_TSAN || (how != EXIT_AFTER_MAIN_HAS_ENDED && how != LAST_THREAD_ENDS)) /* it loses track of main */
+                run_process(how);
+    printf("ends: %" PRIu64 " processes in each way\n", times);
     return 0;
 }

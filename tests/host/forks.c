@@ -201,7 +201,7 @@ int main(void)
         printf("forks: skipped: a sanitizer's allocator may stay locked in the child of a threaded process\n");
         return TEST_SKIPPED;
     }
-    rounds = scaled(8, 2);
+    rounds = scaled(6, 2);
     alarm(SECONDS);
     for (unsigned i = 0; i < LIMITERS; i++)
         steady[i] = open_one(kind_of[i], WEIR_WINDOW_MAX);

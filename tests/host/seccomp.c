@@ -240,7 +240,7 @@ static int process(enum how how, int error, int output)
     if (output >= 0)
         decide_all(how, error, scaled(20000, 4000), output);
     else
-        fork_under_load(how, error, scaled(how == LATER ? 40 : 15, 5));
+        fork_under_load(how, error, scaled(how == LATER ? 30 : 8, 5));
     return 0;
 }
 
