@@ -14,10 +14,10 @@
  * inside a read section of the host's own.
  *
  * seccomp: a filter that refuses membarrier belongs before the process starts to use liburcu (as one that exec passes
- * on): then nothing differs. One that comes later costs: what is retired is kept until weir_close, since no grace period
- * can be had (weir_statistics.retired_bytes tells), and after the first fork, which takes a fifth of a second, calls that
- * take a key's lock share a counter. No such filter may be put on all threads while one of them waits for a grace period:
- * liburcu aborts. Decisions are the same with all of them.
+ * on): then nothing differs. One that comes later costs: what is retired is kept until weir_close, since no grace
+ * period can be had (weir_statistics.retired_bytes tells), and after the first fork, which takes a fifth of a second,
+ * calls that take a key's lock share a counter. No such filter may be put on all threads while one of them waits for a
+ * grace period: liburcu aborts. Decisions are the same with all of them.
  *
  * dlclose: the code stays mapped, since threads that have called weir run liburcu's code when they end. libweir.so is
  * linked so; a shared object that libweir.a was linked into is kept by the first weir_open, where the C library has

@@ -28,9 +28,9 @@
  * which takes locks but never waits for a grace period. Once the gate is CLOSED nobody waits for read sections, so there
  * it can wait as others do. Holders of the first kind may wait for grace periods, hence 4 before 5.
  *
- * Where the kernel refuses the membarrier call that step 3 needs, nobody can tell which sections are over. Then the first
- * fork gives them a fifth of a second, while a section takes microseconds, and from there on the gate is COUNTED instead
- * of OPEN: way (a) is gone, and who takes a lock is a holder, for whom the later forks wait by step 6, with no step 3.
+ * Where the kernel refuses the membarrier call that step 3 needs, nobody can tell which sections are over. Then the
+ * first fork gives them a fifth of a second, while a section takes microseconds, and from there on the gate is COUNTED
+ * instead of OPEN: way (a) is gone, and who takes a lock is a holder, for whom later forks wait by step 6, without 3.
  *
  * What is not kept whole: a thread that vanishes between reserving room for a key and claiming its cell takes one place
  * of max_keys with it, in the child.

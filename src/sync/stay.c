@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Weak: before glibc 2.34 they are in libdl, which nobody has to link for this, and not every C library has them. dlopen
- * is looked up, since the linker warns of it in every static program.
+ * Weak: before glibc 2.34 they are in libdl, which nobody has to link for this, and not every C library has them.
+ * dlopen is looked up, since the linker warns of it in every static program.
  */
 #pragma weak dladdr
 #pragma weak dlsym

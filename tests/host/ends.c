@@ -1,7 +1,7 @@
 /*
  * Guarantee G: a process may end at any moment, with limiters open, the janitor sweeping and calls in the middle: its
- * exit status is what it said, nothing crashes and nothing hangs. Handlers of exit and of quick_exit call weir once more,
- * as do destructors of thread-specific data, which run after liburcu's own has unregistered the thread.
+ * exit status is what it said, nothing crashes and nothing hangs. Handlers of exit and of quick_exit call weir once
+ * more, as do destructors of thread-specific data, which run after liburcu's own has unregistered the thread.
  *
  *   ends           the test: each way in processes of its own
  *   ends WAY       one of them, which ends with status 10 + WAY
@@ -207,8 +207,8 @@ int main(int count, char **arguments)
     }
     uint64_t times = scaled(5, 2);
     for (uint64_t i = 0; i < times; i++)
-        for (enum way how = 0; how < WAYS; how++)
-            if (!TEST_TSAN || (how != EXIT_AFTER_MAIN_HAS_ENDED && how != LAST_THREAD_ENDS)) /* it loses track of main */
+        for (enum way how = 0; how < WAYS; how++) /* ThreadSanitizer loses track of a main thread that ends first */
+            if (!TEST_TSAN || (how != EXIT_AFTER_MAIN_HAS_ENDED && how != LAST_THREAD_ENDS))
                 run_process(how);
     printf("ends: %" PRIu64 " processes in each way\n", times);
     return 0;

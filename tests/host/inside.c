@@ -1,6 +1,6 @@
 /*
- * Guarantees G and H: every function may be called from where a host may be: in the middle of a walk over the keys, in a
- * read section of the host's own, and in a walk within such a section. It works, or says -EDEADLK where it would wait
+ * Guarantees G and H: every function may be called from where a host may be: in the middle of a walk over the keys, in
+ * a read section of the host's own, and in a walk within such a section. It works, or says -EDEADLK where it would wait
  * for that very section; none hangs. Meanwhile others fork, reclaim, wait for grace periods of the host's, charge the
  * keys, and start and stop the janitor, so that whatever can be waited for is being held.
  *
@@ -265,7 +265,8 @@ static void run_kind(enum kind kind, uint64_t rounds)
     weir_options options = janitor_options(), manual = weir_options_manual();
     manual.max_lateness_ns = 0;
     heap_use(&heap, &manual);
-    options.janitor = kind % 2; /* without one, a call that retires much may wait itself, and open_and_close has the only one */
+    /* Without one, a call that retires much may wait itself, and the janitor starts and stops with open_and_close. */
+    options.janitor = kind % 2;
     limiter = opened(&set, &options);
     other = opened(&set, &manual);
     atomic_store(&ended, false);

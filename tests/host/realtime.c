@@ -1,7 +1,8 @@
 /*
- * Guarantees E and H: threads of a real-time priority that wait for a key's lock let its holder run, which has none. All
- * of them are on one processor, where a real-time thread that spins is never taken off for another of a normal priority:
- * a waiter that never slept would wait for ever, or until the kernel's throttling steps in, after most of a second.
+ * Guarantees E and H: threads of a real-time priority that wait for a key's lock let its holder run, which has none.
+ * All of them are on one processor, where a real-time thread that spins is never taken off for another of a normal
+ * priority: a waiter that never slept would wait for ever, or until the kernel's throttling steps in, after most of a
+ * second.
  *
  * First the lock alone: the holder releases it when all waiters are at it, and each of them must have slept. Then whole
  * calls: real-time threads wake up at any moment of the normal thread's calls on the same key. No call of theirs may

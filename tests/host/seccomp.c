@@ -1,8 +1,8 @@
 /*
  * Guarantees G and H where the kernel refuses membarrier, which liburcu's grace periods use: by a filter that was there
  * before the program started, and by one that comes in the middle of its work, for this thread and those it starts, or
- * for all at once; with EPERM and with ENOSYS. Every decision, field by field, is the one of a process without a filter;
- * nothing aborts; memory is told as it is, and is given back by weir_close; forks under load go on.
+ * for all at once; with EPERM and with ENOSYS. Every decision, field by field, is the one of a process without a
+ * filter; nothing aborts; memory is told as it is, and is given back by weir_close; forks under load go on.
  *
  *   seccomp                        the test
  *   seccomp HOW ERRNO DESCRIPTOR   one process of it: works, and writes its decisions there
@@ -191,7 +191,7 @@ static void fork_children(uint64_t children)
         if (child < 0 || waitpid(child, &status, 0) != child)
             failed("fork: %s", strerror(errno));
         if (status != 0)
-            failed("child %" PRIu64 ": wanted 0, got %#x (signal 14: it hung; 10 hot key, 11 new key, 12 sweep, 13 close)",
+            failed("child %" PRIu64 ": wanted 0, got %#x (signal 14: hangs; 10 hot key, 11 new key, 12 sweep, 13 close)",
                    number, (unsigned)status);
     }
     atomic_store(&ended, true);

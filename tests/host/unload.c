@@ -2,8 +2,8 @@
  * Guarantee G: dlclose is safe. A program that is linked with nothing of weir loads it a thousand times and more, as
  * libweir.so or inside a plug-in that libweir.a was linked into; it uses it from threads, and lets go of it while
  * threads that have called live on, while threads are in the middle of calls, and with a limiter open that the janitor
- * sweeps. Forks and the ends of threads follow, which run what weir and liburcu have registered. There are 1,024 keys of
- * thread-specific data, so a key lost in each round would be noticed, as is every byte and mapping.
+ * sweeps. Forks and the ends of threads follow, which run what weir and liburcu have registered. There are 1,024 keys
+ * of thread-specific data, so a key lost in each round would be noticed, as is every byte and mapping.
  *
  *   unload FILE
  *
