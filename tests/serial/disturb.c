@@ -3,6 +3,8 @@
 
 #include "disturb.h"
 
+enum { SPINS = TEST_TSAN ? 30 : 1000 }; /* there each look takes long */
+
 static const _Atomic uint64_t *progress;
 static _Atomic uint64_t pauses;
 
@@ -41,7 +43,7 @@ static void pause_a_while(void)
 
     atomic_fetch_add_explicit(&pauses, 1, memory_order_relaxed);
     for (unsigned y = 0; y < yields && atomic_load(progress) < enough; y++) {
-        for (unsigned i = 0; i < 1000 && atomic_load(progress) < enough; i++)
+        for (unsigned i = 0; i < SPINS && atomic_load(progress) < enough; i++)
             continue;
         sched_yield(); /* on a busy machine this takes long, so not often */
     }

@@ -1,8 +1,8 @@
 /*
  * Threads that stop in the middle of a call, wherever that is, while others get on: a call of 200 ns that nothing
- * interrupts overlaps with next to nothing. Where the library is built with -finstrument-functions, its threads pause at
- * random function bounds, those of inlined functions too: so before and after each operation on a shared word. Elsewhere
- * there are no pauses.
+ * interrupts overlaps with next to nothing. Where the library is built with -finstrument-functions, its threads pause
+ * at random function bounds, those of inlined functions too: so before and after each operation on a shared word.
+ * Elsewhere there are no pauses.
  *
  * SPDX-License-Identifier: MIT
  */

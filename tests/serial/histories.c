@@ -1,9 +1,11 @@
 /*
  * Guarantee A, from outside: histories of concurrent calls on single keys, each of which must have a serial order that
- * the oracle accepts in every field of every answer, see support/serial.h. Two to four threads make random calls in short
- * bursts, many of them stopped midway, on limiters of every kind, with sweeps, migrations, resets, limit changes, other
- * keys, full tables and lack of memory among them. With it come C (a charge lost by a move or a sweep leaves no order),
- * 4.8 and 4.10.
+ * the oracle accepts in every field of every answer, see support/serial.h. Two to four threads make random calls in
+ * short bursts, on limiters of every kind, with sweeps, migrations, resets, limit changes, other keys, full tables and
+ * lack of memory among them; where the library is watched (disturb.h), they stop midway. With A come C (a charge lost
+ * by a move or a sweep leaves no order), 4.8 and 4.10.
+ *
+ * histories [ERAS]
  *
  * SPDX-License-Identifier: MIT
  */
@@ -86,7 +88,6 @@ static struct era_sums total(const struct era_sums *sums)
     return all;
 }
 
-/* histories [ERAS] */
 int main(int argc, char **argv)
 {
     static struct run run;

@@ -19,12 +19,12 @@
  *     new ones;
  *   - reset: forgets charges, not time.
  *
- * Search: Wing and Gong's, with Lowe's memory of what was tried. Depth first; a step puts one of the calls next in order
- * that no open call precedes. A state of the search is (set of calls in order, oracle's state, limits that open calls may
- * have loaded); no such state is searched twice (they are kept as 128-bit prints). A call that changes nothing wherever
- * it stands (a refusal, a peek), and is answered rightly by the present state, is put in order at once and not elsewhere:
- * an order that has it later stays one when it is moved to here. Finding an order is NP-complete in general; here only
- * accepted charges, resets and changes of limits that overlap branch.
+ * Search: Wing and Gong's, with Lowe's memory of what was tried. Depth first; a step puts one of the calls next in
+ * order that no open call precedes. A state of the search is (set of calls in order, oracle's state, limits that open
+ * calls may have loaded); no such state is searched twice (they are kept as 128-bit prints). A call that changes
+ * nothing wherever it stands (a refusal, a peek), and is answered rightly by the present state, is put in order at once
+ * and not elsewhere: an order that has it later stays one when it is moved to here. Finding an order is NP-complete in general;
+ * here only accepted charges, resets and changes of limits that overlap branch.
  *
  * M. Herlihy, J. Wing: Linearizability: a correctness condition for concurrent objects. TOPLAS 12(3), 1990.
  * J. Wing, C. Gong: Testing and verifying concurrent objects. JPDC 17, 1993.
@@ -89,10 +89,10 @@ struct serial_history {
 };
 
 /*
- * True: there is an order. False: there is none, and `explanation` (`size` bytes, always ended by a 0; NULL where size is
- * 0) says which calls could be put in order before none fitted, what the oracle would have said to those that were
- * next, and lists the history. One thread; ends the process without memory. Where the search would not come to an end
- * (more than 4 million states), false, and the explanation says so.
+ * True: there is an order. False: there is none, and `explanation` (`size` bytes, always ended by a 0; NULL where size
+ * is 0) says which calls could be put in order before none fitted, what the oracle would have said to those that were
+ * next, and lists the history. Ends the process without memory. Where the search would not come to an end (more than 4
+ * million states), false, and the explanation says so. Thread-safe: nothing is shared.
  */
 bool serial_check(const struct serial_history *history, char *explanation, size_t size);
 

@@ -15,7 +15,7 @@
 struct serial_entry {
     const struct serial_call *call;
     size_t number; /* in the history */
-    size_t since;  /* it may have loaded limits of its plan from before this change on; NOT_SO_FAR: present ones alone */
+    size_t since;  /* may have loaded limits of its plan from before this change on; NOT_SO_FAR: present ones alone */
     bool placed;
 };
 
