@@ -23,8 +23,8 @@
  * order that no open call precedes. A state of the search is (set of calls in order, oracle's state, limits that open
  * calls may have loaded); no such state is searched twice (they are kept as 128-bit prints). A call that changes
  * nothing wherever it stands (a refusal, a peek), and is answered rightly by the present state, is put in order at once
- * and not elsewhere: an order that has it later stays one when it is moved to here. Finding an order is NP-complete in general;
- * here only accepted charges, resets and changes of limits that overlap branch.
+ * and not elsewhere: an order that has it later stays one when it is moved to here. Finding an order is NP-complete in
+ * general; here only accepted charges, resets and changes of limits that overlap branch.
  *
  * M. Herlihy, J. Wing: Linearizability: a correctness condition for concurrent objects. TOPLAS 12(3), 1990.
  * J. Wing, C. Gong: Testing and verifying concurrent objects. JPDC 17, 1993.
