@@ -35,18 +35,17 @@ uint64_t disturb_pauses(void)
     return atomic_load(&pauses);
 }
 
-/* Until others have made a few calls, or none of them gets on: it may be that all wait for this thread. */
+/* Until others have made a few calls, or none of them gets on: it may be that all wait for this thread. To yield takes
+ * long on a busy machine, so it is not done each time. */
 static void pause_a_while(void)
 {
     uint64_t enough = atomic_load(progress) + 1 + random_below(&random_state, 8);
-    unsigned yields = random_below(&random_state, 4) == 0 ? 3 : 1;
+    bool yields = random_below(&random_state, 3) == 0;
 
     atomic_fetch_add_explicit(&pauses, 1, memory_order_relaxed);
-    for (unsigned y = 0; y < yields && atomic_load(progress) < enough; y++) {
-        for (unsigned i = 0; i < SPINS && atomic_load(progress) < enough; i++)
-            continue;
-        sched_yield(); /* on a busy machine this takes long, so not often */
-    }
+    for (unsigned i = 0; i < SPINS && atomic_load(progress) < enough; i++)
+        if (yields && i == SPINS / 2)
+            sched_yield();
 }
 
 static void at_bound(void)

@@ -68,7 +68,6 @@ static uint64_t any_cost(const struct doing *doing)
 /* A take or a peek; `index` from key_count on is a filler's, which nobody looks at. */
 static void ask(struct doing *doing, unsigned index, enum serial_verb verb)
 {
-    static const char *const what = "a take or peek";
     struct era *era = doing->era;
     struct serial_call call = {.verb = verb, .now = doing->now, .cost = any_cost(doing)};
     bool hot = index < era->key_count;
@@ -85,7 +84,7 @@ static void ask(struct doing *doing, unsigned index, enum serial_verb verb)
                        ? weir_take(era->limiter, &request, call.now, decision)
                        : weir_peek(era->limiter, &request, call.now, decision);
     returned = end();
-    want_at_most(what, 1, (uint64_t)(int64_t)call.verdict);
+    want_at_most("a take or peek", 1, (uint64_t)(int64_t)call.verdict);
     note_floor(doing);
     if (hot)
         note_call(doing, &call, index, returned);
