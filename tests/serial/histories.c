@@ -5,8 +5,6 @@
  * lack of memory among them; where the library is watched (disturb.h), they stop midway. With A come C (a charge lost
  * by a move or a sweep leaves no order), 4.8 and 4.10.
  *
- * histories [ERAS]
- *
  * SPDX-License-Identifier: MIT
  */
 #include "era.h"
@@ -88,11 +86,11 @@ static struct era_sums total(const struct era_sums *sums)
     return all;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     static struct run run;
     uint64_t seed = seed_of_run();
-    uint64_t eras = scaled(argc > 1 ? strtoull(argv[1], NULL, 10) : 5000, 200);
+    uint64_t eras = scaled(5000, 200);
     struct era_sums all;
 
     disturb_init(&era_stamp);
