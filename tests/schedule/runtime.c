@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
 #include <inttypes.h>
@@ -10,51 +11,9 @@
 #include <sys/random.h>
 
 #include "../../src/sync/rcu.h"
-#include "../support/random.h"
-#include "fiber.h"
+#include "world.h"
 
-enum {
-    STEPS_MAX = 100000, /* more in one run, and it does not end */
-    SWITCHES_MAX = 8,   /* chosen ones in a search, or changes of priority in a random run */
-    CHOICES_MAX = 4096  /* that a random run can tell */
-};
-
-/* A switch that was chosen: before the point `step`, to `thread`. */
-struct choice {
-    uint64_t step;
-    unsigned thread;
-};
-
-struct thread {
-    struct fiber fiber;
-    bool finished;
-    bool waits;         /* has said that it waits */
-    uint64_t seen;      /* what the others had done by its last access: it has found out about that */
-    uint64_t steps;     /* its own */
-    unsigned nesting;   /* read sections */
-    uint64_t sections;  /* outermost ones begun */
-    int64_t priority;   /* random runs */
-};
-
-static struct {
-    const struct schedule_play *play;
-    bool active;
-    unsigned current;
-    uint64_t step;     /* points passed */
-    uint64_t working;  /* points that were not pauses */
-    uint64_t longest;
-    unsigned first;
-    struct choice choices[CHOICES_MAX];
-    unsigned choice_count, next_choice;
-    bool random;
-    uint64_t change_at[SWITCHES_MAX];
-    unsigned change_count;
-    int64_t lowest; /* priority */
-    uint8_t *open;  /* exhaustive: at each step, the threads that could have been chosen instead */
-    uint64_t open_from;
-    struct thread thread[SCHEDULE_THREADS];
-    struct thread outside; /* the test itself, before and after */
-} world;
+struct world world;
 
 static struct thread *current(void)
 {
@@ -99,7 +58,7 @@ static void crashed(int signal)
 void __sanitizer_set_death_callback(void (*callback)(void));
 #endif
 
-static void catch_crashes(void)
+void schedule_catch_crashes(void)
 {
     static unsigned char stack[65536];
     static bool done;
@@ -121,69 +80,11 @@ static void catch_crashes(void)
 
 /* --- who goes on --- */
 
-static bool runnable(unsigned thread)
-{
-    const struct thread *self = &world.thread[thread];
-    return !self->finished && !(self->waits && world.working - self->steps == self->seen);
-}
-
-static unsigned runnable_threads(void)
-{
-    unsigned mask = 0;
-    for (unsigned i = 0; i < world.play->threads; i++)
-        mask |= runnable(i) ? 1U << i : 0;
-    return mask;
-}
-
-/* The running thread if it can and does not wait, else the next in turn. */
-static unsigned in_turn(unsigned mask)
-{
-    unsigned waits = world.thread[world.current].waits;
-    for (unsigned i = 0; i < world.play->threads; i++) {
-        unsigned thread = (world.current + i + waits) % world.play->threads;
-        if (mask >> thread & 1)
-            return thread;
-    }
-    schedule_failed("nobody can go on, after %" PRIu64 " points", world.step);
-}
-
-static unsigned by_priority(unsigned mask)
-{
-    for (unsigned i = 0; i < world.change_count; i++)
-        if (world.change_at[i] == world.step)
-            world.thread[world.current].priority = --world.lowest;
-    unsigned best = in_turn(mask);
-    for (unsigned i = 0; i < world.play->threads; i++)
-        if ((mask >> i & 1) && world.thread[i].priority > world.thread[best].priority)
-            best = i;
-    return best;
-}
-
-static unsigned pick(void)
-{
-    unsigned mask = runnable_threads(), usual = in_turn(mask);
-    if (world.random) {
-        unsigned thread = by_priority(mask);
-        if (thread != usual && world.choice_count < CHOICES_MAX)
-            world.choices[world.choice_count++] = (struct choice){world.step, thread};
-        return thread;
-    }
-    if (world.next_choice < world.choice_count && world.choices[world.next_choice].step == world.step) {
-        unsigned thread = world.choices[world.next_choice++].thread;
-        if (!(mask >> thread & 1))
-            schedule_failed("thread %u cannot go on at point %" PRIu64, thread, world.step);
-        return thread;
-    }
-    if (world.open && world.step > world.open_from)
-        world.open[world.step] = (uint8_t)(mask & ~(1U << usual));
-    return usual;
-}
-
 static void hand_on(void)
 {
     if (++world.step >= STEPS_MAX)
         schedule_failed("no end after %d points", STEPS_MAX);
-    unsigned next = pick();
+    unsigned next = schedule_pick();
     struct thread *self = &world.thread[world.current], *other = &world.thread[next];
     other->waits = false;
     world.current = next;
@@ -288,7 +189,7 @@ static void thread_main(void *argument)
     if (world.thread[self].nesting != 0)
         schedule_failed("thread %u ends inside a read section", self);
     world.thread[self].finished = true;
-    if (runnable_threads() != 0 || world.step == 0)
+    if (schedule_runnable() != 0 || world.step == 0)
         hand_on();
     for (unsigned i = 0; i < world.play->threads; i++)
         if (!world.thread[i].finished)
@@ -297,7 +198,7 @@ static void thread_main(void *argument)
     fiber_switch(&world.thread[self].fiber, &world.outside.fiber, true);
 }
 
-static void run(unsigned first)
+void schedule_run(unsigned first)
 {
     const struct schedule_play *play = world.play;
     play->prepare(play->argument);
@@ -317,106 +218,4 @@ static void run(unsigned first)
     if (world.step > world.longest)
         world.longest = world.step;
     play->check(play->argument);
-}
-
-static void begin(const struct schedule_play *play)
-{
-    catch_crashes();
-    world.play = play;
-    world.random = false;
-    world.open = NULL;
-    world.choice_count = world.change_count = 0;
-    world.longest = 0;
-}
-
-struct search {
-    unsigned switches; /* at most */
-    uint64_t runs;
-    unsigned first;
-    uint8_t *open[SWITCHES_MAX]; /* STEPS_MAX each */
-};
-
-/* The run with the switches chosen so far, then each that has one more after them. */
-static void explore(struct search *search, unsigned depth)
-{
-    uint64_t from = depth == 0 ? 0 : world.choices[depth - 1].step;
-    world.choice_count = depth;
-    world.open = depth < search->switches ? search->open[depth] : NULL;
-    world.open_from = from;
-    run(search->first);
-    search->runs++;
-    uint64_t end = world.step;
-    for (uint64_t step = from + 1; depth < search->switches && step <= end; step++)
-        for (unsigned thread = 0; thread < world.play->threads; thread++)
-            if (search->open[depth][step] >> thread & 1) {
-                world.choices[depth] = (struct choice){step, thread};
-                explore(search, depth + 1);
-            }
-}
-
-uint64_t schedule_exhaust(const struct schedule_play *play, unsigned switches)
-{
-    static uint8_t *open[SWITCHES_MAX];
-    struct search search = {.switches = switches < SWITCHES_MAX ? switches : SWITCHES_MAX};
-    for (unsigned i = 0; i < switches && i < SWITCHES_MAX; i++) {
-        if (!open[i])
-            open[i] = malloc(STEPS_MAX);
-        if (!open[i])
-            abort();
-        search.open[i] = open[i];
-    }
-    begin(play);
-    for (search.first = 0; search.first < play->threads; search.first++)
-        explore(&search, 0);
-    world.open = NULL;
-    return search.runs;
-}
-
-void schedule_random(const struct schedule_play *play, unsigned depth, uint64_t runs, uint64_t seed)
-{
-    random_source random = random_from(seed, 0);
-    uint64_t steps = 200; /* of a run; what the runs so far have had */
-    begin(play);
-    for (uint64_t i = 0; i < runs; i++) {
-        world.random = true;
-        world.choice_count = 0;
-        world.change_count = depth - 1 < SWITCHES_MAX ? depth - 1 : SWITCHES_MAX;
-        world.lowest = 0;
-        for (unsigned j = 0; j < world.change_count; j++)
-            world.change_at[j] = random_between(&random, 1, steps);
-        for (unsigned j = 0; j < play->threads; j++)
-            world.thread[j].priority = (int64_t)(random_below(&random, 1000000) + 1);
-        run((unsigned)random_below(&random, play->threads));
-        steps = world.longest;
-    }
-    world.random = false;
-}
-
-bool schedule_replay(const struct schedule_play *play, const char *schedule)
-{
-    int used = 0;
-    unsigned first;
-    begin(play);
-    if (sscanf(schedule, "%u%n", &first, &used) != 1 || first >= play->threads)
-        return false;
-    struct choice choice;
-    for (schedule += used; sscanf(schedule, " %" SCNu64 ":%u%n", &choice.step, &choice.thread, &used) == 2; schedule += used) {
-        if (choice.thread >= play->threads || world.choice_count == CHOICES_MAX)
-            return false;
-        world.choices[world.choice_count++] = choice;
-    }
-    if (*schedule != '\0')
-        return false;
-    run(first);
-    return true;
-}
-
-uint64_t schedule_stamp(void)
-{
-    return world.step;
-}
-
-uint64_t schedule_longest(void)
-{
-    return world.longest;
 }
