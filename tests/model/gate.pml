@@ -7,8 +7,8 @@
  *   Inside   a decision in a read section of the host's own: becomes a holder of the second kind
  *   Host     waits for a grace period, knowing nothing of weir, with liburcu's lock held
  *
- * Bounds: FORKS forkers, NOPS rounds of each of the others. Not here: a fork from inside a read section, the child, `turn`
- * of the janitor. REFUSED: the kernel refuses the grace period; that the time which the first fork gives to sections is
+ * Bounds: FORKS forkers, NOPS rounds of each of the others. Not here: a fork from inside a read section, the child,
+ * `turn` of the janitor. REFUSED: the kernel refuses the grace period; that the time which the first fork gives to sections is
  * enough for them is assumed, not shown.
  *
  * Asserted: at a fork the gate is CLOSED, no lock is held and nobody holds; and no state in which all wait for ever.

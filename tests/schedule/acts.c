@@ -96,7 +96,7 @@ static void each(unsigned thread)
 }
 
 const struct act acts[ACTS] = {
-    {"take", take},   {"insert", insert},   {"revive", revive}, {"late", late},   {"later", later},
-    {"peek", peek},   {"split", split},     {"grow", grow},     {"compact", compact}, {"sweep", sweep},
-    {"reclaim", reclaim}, {"set_limits", set_limits}, {"reset", reset}, {"each", each},
+    {"take", take},       {"insert", insert},         {"revive", revive}, {"late", late},       {"later", later},
+    {"peek", peek},       {"split", split},           {"grow", grow},     {"compact", compact}, {"sweep", sweep},
+    {"reclaim", reclaim}, {"set_limits", set_limits}, {"reset", reset},   {"each", each},
 };

@@ -1,7 +1,7 @@
 /*
  * Memory of one run: handed out in order, never twice, so that a run's addresses are the same each time it is repeated.
- * What is freed is filled with poison; at the end of the run it must be poison still, and all of it freed. A pointer read
- * from it leads nowhere. With AddressSanitizer the heap is used instead, and reads are found where they happen.
+ * What is freed is filled with poison; at the end of the run it must be poison still, and all of it freed. A pointer
+ * read from it leads nowhere. With AddressSanitizer the heap is used instead, and reads are found where they happen.
  *
  * SPDX-License-Identifier: MIT
  */

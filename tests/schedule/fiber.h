@@ -1,6 +1,6 @@
 /*
- * Coroutines: a context and a stack of its own, the stack at the same address in every process, since the code under test
- * spreads its work by stack addresses. AddressSanitizer is told of each switch.
+ * Coroutines: a context and a stack of its own, the stack at the same address in every process, since the code under
+ * test spreads its work by stack addresses. AddressSanitizer is told of each switch.
  *
  * SPDX-License-Identifier: MIT
  */

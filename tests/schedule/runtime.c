@@ -153,12 +153,18 @@ bool weiri_rcu_wait(void)
     return true;
 }
 
-void weiri_rcu_before_fork(void) {}
-void weiri_rcu_after_fork_in_parent(void) {}
-void weiri_rcu_after_fork_in_child(void) {}
+void weiri_rcu_before_fork(void)
+{
+}
+void weiri_rcu_after_fork_in_parent(void)
+{
+}
+void weiri_rcu_after_fork_in_child(void)
+{
+}
 
-/* Linked in the place of these: a mutex whose holder is suspended is waited for by handing on, and the secret of a limiter
- * is the same in every run. */
+/* Linked in the place of these: a mutex whose holder is suspended is waited for by handing on, and the secret of a
+ * limiter is the same in every run. */
 int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
 ssize_t __wrap_getrandom(void *buffer, size_t length, unsigned flags);

@@ -1,18 +1,19 @@
 /*
  * A scheduler for the real code. The library is built with hooks (src/sync/hook.h), so that every operation on a shared
- * word is a scheduling point; threads are coroutines that run one at a time, and at each point somebody decides who goes
- * on. So any interleaving can be made, again and again: the runs of one schedule are the same in every process.
+ * word is a scheduling point; threads are coroutines that run one at a time, and at each point somebody decides who
+ * goes on. So any interleaving can be made, again and again: the runs of one schedule are the same in every process.
  *
- *   exhaustive  every schedule with at most so many chosen switches, from each thread as the first (Musuvathi and Qadeer,
- *               Iterative context bounding, 2007). A thread that waits or ends hands on to the next in turn, for nothing.
+ *   exhaustive  every schedule with at most so many chosen switches, from each thread as the first (Musuvathi and
+ *               Qadeer, Iterative context bounding, 2007). A thread that waits or ends hands on to the next in turn,
+ *               for nothing.
  *   random      PCT: a priority for each thread, and depth-1 moments at which the running one loses its own (Burckhardt
  *               et al., A randomized scheduler with probabilistic guarantees of finding bugs, 2010). A bug that needs d
  *               ordering constraints is found by a run with probability at least 1/(n k^(d-1)).
  *   replay      one schedule, as a failure has printed it.
  *
  * The watcher is the RCU as well: a grace period waits for the sections that were open when it began, and for no other.
- * What it does not show: memory orders. Its threads see every store at once; for orders there are ThreadSanitizer and the
- * arguments in docs/design.md.
+ * What it does not show: memory orders. Its threads see every store at once; for orders there are ThreadSanitizer and
+ * the arguments in docs/design.md.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,16 +1,17 @@
 /*
- * Every pair and every triple of acts (take, insert, split, grow, compact, sweep, set_limits, reset, each and others) on
- * every scene, and crowds of more, under a scheduler: guarantees A, B, C, F and G against the interleavings that time never
- * makes.
+ * Every pair and every triple of acts (take, insert, split, grow, compact, sweep, set_limits, reset, each and others)
+ * on every scene, and crowds of more, under a scheduler: guarantees A, B, C, F and G against the interleavings that
+ * time never makes.
  *
  *   schedule pairs|triples|starved|crowds|deep [SWITCHES [RUNS]]
  *
- * For each cast on each scene: every schedule with up to SWITCHES chosen switches, then RUNS random ones. Starved: pairs,
- * again and again with each allocation of theirs failing in turn. Crowds: RUNS times up to four threads of several acts
- * each, with random schedules. Deep: a few plays, with more switches. WEIR_TEST_SCALE shortens or lengthens what is not told.
+ * For each cast on each scene: every schedule with up to SWITCHES chosen switches, then RUNS random ones. Starved:
+ * pairs, again and again with each allocation of theirs failing in turn. Crowds: RUNS times up to four threads of
+ * several acts each, with random schedules. Deep: a few plays, with more switches. WEIR_TEST_SCALE shortens or
+ * lengthens what is not told.
  *
- * A failure prints WEIR_PLAY and WEIR_SCHEDULE: with these in the environment, that one schedule is run alone. A play reads
- * "KIND FILLING STARVE: ACT[,ACT...] ACT[,ACT...]", a word for each thread.
+ * A failure prints WEIR_PLAY and WEIR_SCHEDULE: with these in the environment, that one schedule is run alone. A play
+ * reads "KIND FILLING STARVE: ACT[,ACT...] ACT[,ACT...]", a word for each thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -227,10 +228,8 @@ static const struct {
     unsigned threads, switches;
     uint64_t runs;
 } casts[] = {
-    {"pairs", perform_casts, 2, 1, 100},
-    {"triples", perform_casts, 3, 0, 40},
-    {"starved", perform_casts, 2, 1, 4},
-    {"crowds", perform_crowds, SCHEDULE_THREADS, 0, 100000},
+    {"pairs", perform_casts, 2, 1, 100}, {"triples", perform_casts, 3, 0, 40},
+    {"starved", perform_casts, 2, 1, 4}, {"crowds", perform_crowds, SCHEDULE_THREADS, 0, 100000},
     {"deep", perform_deep, 3, 2, 1000},
 };
 

@@ -1,7 +1,7 @@
 /*
- * Can the scheduler see? Small plays with known faults: a lost update, a deadlock, a wait for ever, a grace period that is
- * not waited for. Each must be found, and found again by the schedule that was printed; and their faultless twins must
- * pass.
+ * Can the scheduler see? Small plays with known faults: a lost update, a deadlock, a wait for ever, a grace period that
+ * is not waited for. Each must be found, and found again by the schedule that was printed; and their faultless twins
+ * must pass.
  *
  * SPDX-License-Identifier: MIT
  */

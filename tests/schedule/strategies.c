@@ -149,7 +149,8 @@ bool schedule_replay(const struct schedule_play *play, const char *schedule)
     if (sscanf(schedule, "%u%n", &first, &used) != 1 || first >= play->threads)
         return false;
     struct choice choice;
-    for (schedule += used; sscanf(schedule, " %" SCNu64 ":%u%n", &choice.step, &choice.thread, &used) == 2; schedule += used) {
+    for (schedule += used; sscanf(schedule, " %" SCNu64 ":%u%n", &choice.step, &choice.thread, &used) == 2;
+         schedule += used) {
         if (choice.thread >= play->threads || world.choice_count == CHOICES_MAX)
             return false;
         world.choices[world.choice_count++] = choice;

@@ -24,20 +24,20 @@ struct choice {
 struct thread {
     struct fiber fiber;
     bool finished;
-    bool waits;         /* has said that it waits */
-    uint64_t seen;      /* what the others had done by its last access: it has found out about that */
-    uint64_t steps;     /* its own */
-    unsigned nesting;   /* read sections */
-    uint64_t sections;  /* outermost ones begun */
-    int64_t priority;   /* random runs */
+    bool waits;        /* has said that it waits */
+    uint64_t seen;     /* what the others had done by its last access: it has found out about that */
+    uint64_t steps;    /* its own */
+    unsigned nesting;  /* read sections */
+    uint64_t sections; /* outermost ones begun */
+    int64_t priority;  /* random runs */
 };
 
 struct world {
     const struct schedule_play *play;
     bool active;
     unsigned current;
-    uint64_t step;     /* points passed */
-    uint64_t working;  /* points that were not pauses */
+    uint64_t step;    /* points passed */
+    uint64_t working; /* points that were not pauses */
     uint64_t longest;
     unsigned first;
     struct choice choices[CHOICES_MAX];
