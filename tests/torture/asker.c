@@ -44,7 +44,8 @@ static weir_request make_request(life *self, const test_key *key, uint64_t cost,
     weir_request request = request_for(key, cost);
     request.plan = (uint32_t)random_below(&self->random, self->round->shape.plans);
     if (one_in(self, 4)) {
-        want_done("weir_identify", weir_identify(self->round->limiter, key->bytes, key->size, identity));
+        fault_unless("weir_identify", 0,
+                     (uint64_t)weir_identify(self->round->limiter, key->bytes, key->size, identity));
         request = (weir_request){.identity = identity, .cost = cost, .plan = request.plan};
     }
     return request;

@@ -26,6 +26,12 @@ void fault(const char *format, ...)
     failed("%s\n  in %s", text, in ? torture_describe(in) : "no round");
 }
 
+void fault_unless(const char *what, uint64_t wanted, uint64_t got)
+{
+    if (wanted != got)
+        fault("%s: wanted %" PRIu64 ", got %" PRIu64, what, wanted, got);
+}
+
 #if !TEST_ASAN && !TEST_TSAN
 /* The registers of the thread that faulted may hold the poison that it followed. */
 static void look_at_registers(const ucontext_t *context)

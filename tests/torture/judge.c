@@ -11,9 +11,9 @@
  *          dropped, at T, every later decision runs at T or later, which is later than any stamp dropped. So
  *          low(B) = max(B.now, low(A) for every A of the key with A.end < B.begin).
  *   high   t is A's own now, or a floor, or the stamp of an earlier accepted charge of the key, which came from a now
- *          or a floor too. An earlier one X was seen by A, so X.begin < A.end. Whoever may raise a floor writes its drop
- *          time down before it begins, and A reads the largest after it ended; a whole answer without WEIR_LATE says
- *          that it was not decided at a floor of its own (A.floor 0).
+ *          or a floor too. An earlier one X was seen by A, so X.begin < A.end. Whoever may raise a floor writes its
+ *          drop time down before it begins, and A reads the largest after it ended; a whole answer without WEIR_LATE
+ *          says that it was not decided at a floor of its own (A.floor 0).
  *          So high(A) = max(X.now, X.floor for every X of the key with X.begin < A.end, A among them).
  *
  * A reset forgets charges and no time: it stands in the order too, at the newest stamp, with the same two bounds and no

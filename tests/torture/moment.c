@@ -69,7 +69,7 @@ void moment_options(torture_round *round, weir_options *options)
     }
 }
 
-/* On by a little, so that a round sees some thirty windows, or three hundred; now and then by up to three, or back by up to three. */
+/* On by a little, so that a round sees some thirty windows, or three hundred; now and then it jumps by up to three. */
 static uint64_t move_clock(torture_round *round, uint64_t *random)
 {
     uint64_t windows = round->swift ? 300 : 30, pick = random_next(random);

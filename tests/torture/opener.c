@@ -15,7 +15,7 @@ static void use(life *self, weir *limiter, const torture_shape *shape, uint64_t 
             fault("weir_sweep on a small limiter");
     }
     if (random_below(&self->random, 4) == 0)
-        want_done("weir_reclaim", weir_reclaim(limiter));
+        fault_unless("weir_reclaim", 0, (uint64_t)weir_reclaim(limiter));
 }
 
 void opener_live(life *self)
@@ -39,7 +39,7 @@ void opener_live(life *self)
             fault("weir_open: %d", error);
         if (error == 0) {
             use(self, limiter, &shape, real ? WEIR_NOW : 1000 * WEIR_SECOND + i);
-            want_done("weir_close", weir_close(limiter));
+            fault_unless("weir_close", 0, (uint64_t)weir_close(limiter));
         }
         if (account.bytes != 0 || account.blocks != 0)
             fault("G: %s: %" PRIu64 " bytes in %" PRIu64 " blocks after weir_close", shape.name,

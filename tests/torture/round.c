@@ -140,7 +140,7 @@ void torture_run(uint64_t seed, unsigned number, uint64_t calls)
     run_threads(round.threads, keep_alive, &round);
     quarantine_fail_one_in(0);
     ending_check(&round);
-    want_done("weir_close", weir_close(round.limiter));
+    fault_unless("weir_close", 0, (uint64_t)weir_close(round.limiter));
     if (round.account.bytes != 0 || round.account.blocks != 0)
         fault("G: %" PRIu64 " bytes in %" PRIu64 " blocks after weir_close", (uint64_t)round.account.bytes,
               (uint64_t)round.account.blocks);

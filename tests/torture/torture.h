@@ -9,8 +9,8 @@
  *   H         no call fails in a way that is not documented, whatever the allocator and the clock do
  *
  * The threads: askers (a hot key, many keys, keys that come and go, all of them; singly, in batches, peeks, resets),
- * two tenders (sweeps, weir_each, limits, resets, reclaims, forced migrations), a watcher (a reader that walks the table
- * itself and holds what it found), an opener (limiters of its own that come and go). None lives long: each is replaced
+ * two tenders (sweeps, weir_each, limits, resets, reclaims, forced migrations), a watcher (a reader that walks the
+ * table itself and holds what it found), an opener (limiters of its own that come and go). None lives long: each is replaced
  * by a new thread again and again, so that liburcu registers and forgets readers all the time. A signal stops them
  * wherever they are (shake.c).
  *
@@ -43,7 +43,7 @@ typedef struct torture_shape {
     bool nodes;                                          /* states do not fit a cell */
 } torture_shape;
 
-enum { TORTURE_SHAPES = 9 };
+enum { TORTURE_SHAPES = 10 };
 
 /* Shape `number`, with windows of about `unit` ns; `single`: one plan alone. */
 torture_shape torture_shape_of(unsigned number, uint64_t unit, bool single);
@@ -137,6 +137,7 @@ void ending_check(torture_round *round);
 
 /* Says what is wrong, in which round and with which seed, prints the histogram, and ends the program. */
 __attribute__((format(printf, 1, 2), noreturn)) void fault(const char *format, ...);
+void fault_unless(const char *what, uint64_t wanted, uint64_t got);
 void fault_watch(void);                            /* signals */
 void fault_in(const torture_round *round_or_null); /* what it will say */
 
