@@ -6,7 +6,7 @@
  */
 #include "torture.h"
 
-enum { USUAL_ROUNDS = 80 }; /* every shape in every kind of time, twice */
+enum { USUAL_ROUNDS = TORTURE_SHAPES * TORTURE_TIMES }; /* every shape in every kind of time */
 
 torture_counts torture_told;
 
@@ -64,7 +64,7 @@ static void want_all(void)
 int main(int count, char **arguments)
 {
     uint64_t seconds = count > 1 ? strtoull(arguments[1], NULL, 10) : 0;
-    uint64_t seed = seed_of_run(), rounds = scaled(USUAL_ROUNDS, TORTURE_SHAPES), calls = scaled(16000, 4000);
+    uint64_t seed = seed_of_run(), rounds = scaled(USUAL_ROUNDS, TORTURE_SHAPES), calls = scaled(45000, 8000);
     struct timespec start, now;
     fault_watch();
     quarantine_start(seed);

@@ -10,9 +10,9 @@
  *
  * The threads: askers (a hot key, many keys, keys that come and go, all of them; singly, in batches, peeks, resets),
  * two tenders (sweeps, weir_each, limits, resets, reclaims, forced migrations), a watcher (a reader that walks the
- * table itself and holds what it found), an opener (limiters of its own that come and go). None lives long: each is replaced
- * by a new thread again and again, so that liburcu registers and forgets readers all the time. A signal stops them
- * wherever they are (shake.c).
+ * table itself and holds what it found), an opener (limiters of its own that come and go; in every other round a second
+ * watcher). None lives long: each is replaced by a new thread again and again, so that liburcu registers and forgets
+ * readers all the time. A signal stops them wherever they are (shake.c).
  *
  * Time: frozen; given by the caller, jumping both ways; a custom clock, jumping; the real one, with the janitor. In all
  * but the first callers are late, by up to four windows.

@@ -4,8 +4,8 @@
  * meanwhile, so nothing of it may have been freed: no word may be poison, and what is constant must be what it was.
  *
  * What it looks at must keep the numbered rules of docs/design.md besides: nothing is retired while the table leads to
- * it (T21, N4), and every cell of a segment that is done is sealed or frozen (T10). It also locks nodes and looks inside:
- * a log's records are in order, a ring of buckets adds up, both within the limit.
+ * it (T21, N4), and every cell of a segment that is done is sealed or frozen (T10). It also locks nodes and looks
+ * inside: a log's records are in order, a ring of buckets adds up, both within the limit.
  *
  * SPDX-License-Identifier: MIT
  */
