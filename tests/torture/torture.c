@@ -72,7 +72,7 @@ int main(int count, char **arguments)
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (unsigned round = 0;; round++) {
         clock_gettime(CLOCK_MONOTONIC, &now);
-        if (seconds ? (uint64_t)(now.tv_sec - start.tv_sec) >= seconds && round >= rounds : round >= rounds)
+        if (seconds ? round >= TORTURE_SHAPES && (uint64_t)(now.tv_sec - start.tv_sec) >= seconds : round >= rounds)
             break;
         torture_run(seed, round, seconds ? calls * (1 + round % 4) : calls);
     }
