@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
-enum { HANG_SECONDS = 60 }; /* without a round that ends: a hang */
+enum { HANG_SECONDS = TEST_ASAN || TEST_TSAN ? 300 : 60 }; /* without a round that ends: a hang */
 
 static const torture_round *in;
 
