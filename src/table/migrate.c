@@ -56,7 +56,7 @@ bool weiri_make_room(weiri_table *table, weiri_segment *segment, uint64_t time)
     if (capacity == 0)
         return start(table, segment, time, false, WEIRI_CAPACITY_MIN, WEIRI_CAPACITY_MIN);
     weiri_census census = weiri_segment_census(table, segment, time);
-    if (census.live < census.claimed && census.live <= capacity / 2)
+    if (census.live < census.claimed && census.live <= capacity - capacity / 4)
         return start(table, segment, time, false, capacity, capacity);
     if (capacity < WEIRI_CAPACITY_MAX)
         return start(table, segment, time, false, 2 * capacity, 2 * capacity);
