@@ -24,7 +24,8 @@ for target; do
   printf '\n== %s, %s s\n' "$target" "$seconds"
   build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=4096 \
     -len_control=0 -entropic=0 -print_final_stats=1 -artifact_prefix="$found/$target-" \
-    "$new" "tests/fuzz/corpus/${target%_tiny}" 2>&1 | grep -vE '^#[0-9]+\s+(NEW|REDUCE|RELOAD)' || broken+=("$target")
+    "$new" "tests/fuzz/corpus/${target%_tiny}" 2>&1 | grep -vE '^(#[0-9]+\s+(NEW|REDUCE|RELOAD)|INFO:|"|###)' ||
+    broken+=("$target")
 done
 [ ${#broken[@]} -eq 0 ] || {
   printf '\nbroken: %s; the inputs are in %s\n' "${broken[*]}" "$found"
