@@ -22,8 +22,38 @@ void weiri_test_start(weir *limiter, uint64_t hash, enum weiri_test_migration ki
     weiri_relieve(limiter);
 }
 
-void weiri_test_migrate(weir *limiter, uint64_t random, uint64_t now)
+static enum weiri_test_migration kind_of(uint64_t random)
 {
     unsigned kind = random >> 56 & 3;
-    weiri_test_start(limiter, random << 8, kind > WEIRI_TEST_COMPACT ? WEIRI_TEST_COMPACT : kind, now, random >> 58 & 1);
+    return kind > WEIRI_TEST_COMPACT ? WEIRI_TEST_COMPACT : kind;
+}
+
+void weiri_test_migrate(weir *limiter, uint64_t random, uint64_t now)
+{
+    weiri_test_start(limiter, random << 8, kind_of(random), now, random >> 58 & 1);
+}
+
+static void freeze(weiri_cell *cell)
+{
+    const weiri_pair empty = {{0, 0}}, sealed = {{WEIRI_MARK_SEALED, 0}};
+    if (weiri_cas_128(&cell->identity, empty, sealed) ||
+        weiri_load_once_128(&cell->identity).word[0] == WEIRI_MARK_SEALED)
+        return;
+    for (;;) {
+        weiri_pair state = weiri_load_snapshot_128(&cell->state);
+        weiri_pair frozen = {{state.word[0] | WEIRI_FROZEN, state.word[1]}};
+        if ((state.word[0] & WEIRI_FROZEN) || weiri_cas_128(&cell->state, state, frozen))
+            return;
+    }
+}
+
+void weiri_test_freeze(weir *limiter, uint64_t random, uint64_t now)
+{
+    weiri_test_start(limiter, random << 8, kind_of(random), now, false);
+    weiri_rcu_enter();
+    weiri_segment *segment = weiri_directory_find(&limiter->table.directory, random << 8);
+    uint64_t count = random >> 48 & 0xff;
+    for (uint64_t i = 0; i < count && i < segment->capacity && weiri_forward(segment); i++)
+        freeze(&segment->cell[(i + (random >> 40)) & (segment->capacity - 1)]);
+    weiri_rcu_leave();
 }

@@ -18,4 +18,8 @@ void weiri_test_start(weir *limiter, uint64_t hash, enum weiri_test_migration ki
  * starts it; every other time it also helps it in full, else callers find it under way. */
 void weiri_test_migrate(weir *limiter, uint64_t random, uint64_t now);
 
+/* The same, left as by a helper that was preempted while it froze: some cells, from any on, are frozen or sealed,
+ * nothing is selected or copied. One thread alone never leaves a migration there. */
+void weiri_test_freeze(weir *limiter, uint64_t random, uint64_t now);
+
 #endif

@@ -283,6 +283,9 @@ static void between_calls(void)
     case 5:
         peek_twice();
         break;
+    case 6:
+        weiri_test_freeze(world.limiter, random_next(&world.random), world.now);
+        break;
     default:
         weiri_test_migrate(world.limiter, random_next(&world.random), world.now);
     }
