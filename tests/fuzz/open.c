@@ -211,18 +211,20 @@ static void set_limits(void)
 static void statistics(void)
 {
     size_t size = sizeof(size_t) + (size_t)random_below(&source, 2 * sizeof(weir_statistics));
-    unsigned char *exact = malloc(size);
+    unsigned char *exact = malloc(size + sizeof(weir_statistics));
     weir_statistics *told = (weir_statistics *)(void *)exact;
     int result;
 
     FUZZ_HOLDS(exact != NULL, "no memory");
-    memset(exact, GUARD, size);
+    memset(exact, GUARD, size + sizeof(weir_statistics));
     memcpy(exact, &size, sizeof size);
     result = weir_stats(limiter, told);
     FUZZ_HOLDS(result == (size < offsetof(weir_statistics, reserved) ? -EINVAL : 0), "%d for %zu bytes", result, size);
     FUZZ_HOLDS(memcmp(exact, &size, sizeof size) == 0, "the size was changed");
     for (size_t i = result == 0 ? offsetof(weir_statistics, reserved) : sizeof size; i < size; i++)
         FUZZ_HOLDS(exact[i] == (result == 0 ? 0 : GUARD), "byte %zu of %zu", i, size);
+    for (size_t i = size; i < size + sizeof(weir_statistics); i++)
+        FUZZ_HOLDS(exact[i] == GUARD, "byte %zu, beyond %zu", i, size);
     free(exact);
 }
 
