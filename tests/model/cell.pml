@@ -1,7 +1,7 @@
 /*
  * Cells that hold a counter: looks, claims, charges, resets and cooperative migration over two generations, with a
  * helper that is arbitrarily slow. src/table/{segment.h,table.c,migrate.c}, src/limiter/cell.c; statements T1-T3,
- * T7-T16 of docs/design.md. No clock: there is one window, and live means charged; time is in time.pml.
+ * T7-T16, T22 of docs/design.md. No clock: there is one window, and live means charged; time is in time.pml.
  *
  *   identity[]  EMPTY | key | SEALED        state[]  UNINIT | 1 + charges | FROZEN
  *
@@ -10,16 +10,27 @@
  *
  * Bounds: segments of C = 2 cells, NSEG of them in all, limit L, two keys (K3: three), NOPS1 and NOPS2 calls. Each
  * swap and each load of a half of a cell is one step; everybody sees the steps in one order. The directory's lock is
- * abstracted (directory.pml), reading a half by words too (read.pml).
+ * abstracted to publishing that may be left out (directory.pml), reading a half by words too (read.pml). With K3, to
+ * keep the search small, publishing is never left out, and to freeze a state is one step, not a loop.
  *
  * Asserted: each state looked at without FROZEN, and each answer of a look, is the number of charges made at that
- * moment; no limit is passed; a key has one cell that is not frozen; copies find room; at the end nothing is lost.
+ * moment; no limit is passed; a key has one cell that is not frozen; copies find room; a helper of a segment that is
+ * done changes nothing, nor one that is late by two generations; at the end nothing is lost.
  *
  * Twins: UNINIT_RESET (a reset stores UNINIT, T7)          SKIP_LATE (a cell claimed before it was sealed is left, T10)
  *        NO_COPY (goes on in the successor at once, T15)   DONE_EARLY (done before the copies, T14)
  *        NEW_EARLY (with K3: a new key enters a successor before its predecessor is done, T13)
- *        LOOK_FROZEN (a look believes a frozen state, T16)
- * WITNESS, expected to fail: the slow helper does meet cells that are two generations old.
+ *        LOOK_FROZEN (a look believes a frozen state, T16) COPY_OVER (a copy replaces what is there, T12)
+ * WITNESS, expected to fail: a helper does meet a cell that is two generations old, both migrations being done.
+ *
+ * Progress (guarantee E): searched for runs in which steps are made for ever and no operation completes; `progress` is
+ * where one does. Nothing is assumed of the scheduler: a process may be left out for ever at any step, in the middle of
+ * a migration too, and whatever waits for it in a loop is then such a run. No operation waits otherwise: each `if` and
+ * `do` in one has a way on. FOREVER: the callers go on for ever, but for NOPS2 sweeps, which are no progress; NO_SPLIT
+ * and NO_SLOW leave out splits, and the slow helper.
+ *
+ * Twins: WAIT_DONE (waits for another's copy, T15)         WAIT_LOCK (waits for the directory's lock, T22)
+ *        STALE_CLAIM, STALE_CHARGE (a swap that failed is tried again without a look, T2, T8)
  */
 #ifndef L
 #define L 2
@@ -59,23 +70,30 @@ byte depth[NSEG];
 bool done[NSEG];
 byte segments = 1;
 byte directory[4];                         /* by key */
+#ifdef WAIT_LOCK
+bool locked;
+#endif
 
 byte truth[4];                             /* ghost: charges on the key since its last reset */
 byte owner[4];                             /* ghost: 1 + the one cell of the key that is not frozen; 0: none */
 byte finished;
 
-inline weiri_claim(q, k) {                 /* T1: EMPTY -> key */
-  d_step { if :: identity[q] == EMPTY -> identity[q] = k; assert(owner[k] == 0); owner[k] = (q) + 1 :: else fi }
+inline weiri_claim(q, k, late) {           /* T1: EMPTY -> key */
+  d_step {
+    if :: identity[q] == EMPTY -> identity[q] = k; assert(!(late) && owner[k] == 0); owner[k] = (q) + 1 :: else fi
+  }
 }
 
-inline copy() {                            /* x = key, v = its frozen state, t = the successor (T12) */
+/* T12: x = key, v = its frozen state, t = the successor. Once s is done nothing is changed: whatever a helper late by
+ * one generation (s is done) or two (t is done too) still tries must fail. */
+inline copy(s) {
   c = 0;
   do
   :: c < C ->
      y = identity[CELL(t, c)];
      if
      :: y == x -> break
-     :: y == EMPTY -> weiri_claim(CELL(t, c), x)
+     :: y == EMPTY -> weiri_claim(CELL(t, c), x, done[s])
      :: y == SEALED -> assert(false)       /* T1: the key's cell comes before any SEALED one */
      :: else -> c++
      fi
@@ -84,10 +102,15 @@ inline copy() {                            /* x = key, v = its frozen state, t =
   skip;
   d_step {
 #ifdef WITNESS
-    assert(!(state[CELL(t, c)] & FROZEN));
+    assert(!(done[s] && done[t] && (state[CELL(t, c)] & FROZEN)));
 #endif
     if
-    :: state[CELL(t, c)] == UNINIT -> assert(CHARGES(v) == truth[x]); state[CELL(t, c)] = THAWED(v)
+#ifdef COPY_OVER
+    :: !(state[CELL(t, c)] & FROZEN) ->
+#else
+    :: state[CELL(t, c)] == UNINIT ->
+#endif
+       assert(!done[s]); assert(CHARGES(v) == truth[x]); state[CELL(t, c)] = THAWED(v)
     :: else
     fi
   }
@@ -114,10 +137,30 @@ inline freeze_all(s) {                     /* T10 */
      fi;
      if
      :: x != SEALED ->                     /* freeze */
+#ifdef K3
         d_step {
           state[CELL(s, i)] = state[CELL(s, i)] | FROZEN;
           if :: owner[x] == CELL(s, i) + 1 -> owner[x] = 0 :: else fi
         }
+#else
+        do
+        :: v = state[CELL(s, i)];
+           if
+           :: v & FROZEN -> break
+           :: else ->
+              d_step {
+                if
+                :: state[CELL(s, i)] == v ->
+                   state[CELL(s, i)] = v | FROZEN; v = FROZEN;
+                   if :: owner[x] == CELL(s, i) + 1 -> owner[x] = 0 :: else fi
+                :: else
+                fi
+              }
+              if :: v == FROZEN -> break :: else fi
+           fi
+        od;
+        v = 0
+#endif
      :: else
      fi;
      i++
@@ -130,18 +173,25 @@ inline copy_all(s) {
   do
   :: i < C ->
      d_step { x = identity[CELL(s, i)]; v = state[CELL(s, i)] }      /* both final */
-     if :: x != SEALED && (v & FROZEN) && LIVE(v) -> t = SUCCESSOR(s, x); copy() :: else fi;
+     if :: x != SEALED && (v & FROZEN) && LIVE(v) -> t = SUCCESSOR(s, x); copy(s) :: else fi;
      i++
   :: else -> break
   od
 }
 
 inline weiri_directory_publish(s) {        /* T20: exactly the entries that hold s */
+#ifdef WAIT_LOCK
+  do :: d_step { if :: !locked -> locked = true; c = 1 :: else fi }; if :: c == 1 -> break :: else fi od;
+  c = 0;
+#endif
   d_step {
     if :: directory[1] == s -> directory[1] = SUCCESSOR(s, 1) :: else fi;
     if :: directory[2] == s -> directory[2] = SUCCESSOR(s, 2) :: else fi;
     if :: directory[3] == s -> directory[3] = SUCCESSOR(s, 3) :: else fi
   }
+#ifdef WAIT_LOCK
+  locked = false
+#endif
 }
 
 inline weiri_help(s) {                     /* weiri_complete, then publish */
@@ -157,7 +207,11 @@ inline weiri_help(s) {                     /* weiri_complete, then publish */
   fi;
   x = 0; v = 0; t = 0; c = 0; y = 0; i = 0;
   skip;
+#ifdef K3
   weiri_directory_publish(s)
+#else
+  if :: weiri_directory_publish(s) :: skip fi            /* T22: not where its lock is taken */
+#endif
 }
 
 inline weiri_find(s, k) {                  /* T1; c < C: y says what was met there */
@@ -175,7 +229,11 @@ inline weiri_advance(k) {                  /* T15: one step from s on */
   weiri_find(s, k);
   if :: c < C && y == k && !done[s] -> v = state[CELL(s, c)] :: else -> v = 0 fi;
   if
-  :: (v & FROZEN) && LIVE(v) -> x = k; t = SUCCESSOR(s, k); copy()
+#ifdef WAIT_DONE
+  :: (v & FROZEN) && LIVE(v) -> do :: done[s] -> break :: else od
+#else
+  :: (v & FROZEN) && LIVE(v) -> x = k; t = SUCCESSOR(s, k); copy(s)
+#endif
 #ifndef NEW_EARLY
   :: else -> weiri_help(s)                 /* T13 */
 #else
@@ -199,7 +257,12 @@ inline start(s, n) {                       /* T9: one swap publishes the descrip
   }
 }
 
+#ifdef NO_SPLIT
+inline start_any(s) { start(s, 1) }
+#else
 inline start_any(s) { if :: start(s, 1) :: start(s, 2) fi }
+#endif
+
 
 /* T16: from s on, without a store. v = what holds for the key; q = 1 + the cell to write to, 0: none; held: it is the
  * key's own. Each assertion stands where the answer would be given. */
@@ -263,11 +326,21 @@ inline weiri_cell_call(k) {
         if :: FORWARD(s) -> weiri_advance(k) :: else -> break fi      /* no memory: unrecorded */
      :: else ->
         if
-        :: !held -> weiri_claim(q - 1, k); if :: identity[q - 1] == k -> held = true :: else fi       /* T2 */
+        :: !held ->                        /* T2 */
+#ifdef STALE_CLAIM
+           do :: weiri_claim(q - 1, k, false); if :: identity[q - 1] == k -> break :: else fi od;
+#else
+           weiri_claim(q - 1, k, false);
+#endif
+           if :: identity[q - 1] == k -> held = true :: else fi
         :: else
         fi;
         if
         :: held ->
+#ifdef STALE_CHARGE
+           do :: state[q - 1] == v -> break :: else od;
+           skip;
+#endif
            d_step {                        /* T8: the swap expects the whole snapshot */
              if
              :: state[q - 1] == v ->
@@ -310,6 +383,18 @@ inline sweep_segment(k) {
 proctype Caller(byte n; bool sweeps) {
   byte s, t, c, y, x, v, q, i;
   bool held, passed;
+#ifdef FOREVER
+  do                                       /* for ever; n sweeps at most, which do not count as progress */
+  :: sweeps && n > 0 -> n--; sweep_segment(1)
+  :: if
+     :: weiri_cell_call(1)
+     :: !sweeps -> weiri_cell_reset(1)
+     :: sweeps -> weiri_cell_call(2)
+     fi;
+progress:
+     skip
+  od
+#else
   do
   :: n > 0 ->
      n--;
@@ -322,10 +407,13 @@ proctype Caller(byte n; bool sweeps) {
 #else
      :: sweeps -> sweep_segment(1)
 #endif
-     fi
+     fi;
+progress:
+     skip
   :: else -> break
   od;
   finished++
+#endif
 }
 
 proctype Slow() {
@@ -338,7 +426,11 @@ end:
 
 init {
   byte k, s, c, y, x, v, t, i;
-  atomic { run Caller(NOPS1, false); run Caller(NOPS2, true); run Slow() }
+  atomic { run Caller(NOPS1, false); run Caller(NOPS2, true); 
+#ifndef NO_SLOW
+run Slow()
+#endif
+}
   (finished == 2 && !FORWARD(0)) || finished == 3;
   atomic {                                 /* what is not complete is completed; then the key's cell holds the truth */
     k = 1;

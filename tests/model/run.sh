@@ -1,7 +1,10 @@
 #!/bin/sh
-# run.sh MODEL.pml ok|fail "FLAGS" ["LARGER FLAGS"]: looks at every run of a model, and compares what is found.
+# run.sh MODEL.pml ok|fail|live|livelock "FLAGS" ["LARGER FLAGS"]: looks at every run of a model, and compares what is
+# found.
 #
 # ok: the search is complete, and no assertion fails and no process is left waiting. fail: an assertion does, or one is.
+# live: in no run do processes step for ever without one of them coming by a label `progress` again and again, however
+# unfair the scheduler; and no assertion fails. livelock: there is such a run.
 # Anything else (out of memory, too deep, a model that does not compile) fails the test in both cases.
 # The larger flags are used in place of the others where WEIR_TEST_SCALE is 1000 or more; MODEL_MEMORY: most megabytes.
 set -eu
@@ -27,22 +30,30 @@ if ! spin $flags -a "$model" >spin.out 2>&1 || [ ! -s pan.c ]; then
   cat spin.out
   exit 1
 fi
-level=-O1
-[ "$expected" = ok ] || level=-O0 # found soon, so that the compiler's time counts
+level=-O1 search=-DSAFETY loops=
+case $expected in
+live) search='-DNP -DNOFAIR' loops=-l ;;
+livelock) search='-DNP -DNOFAIR' loops=-l level=-O0 ;;
+fail) level=-O0 ;; # found soon, so that the compiler's time counts
+esac
 # shellcheck disable=SC2086
-$cc $level -w -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 "-DMEMLIM=$memory" pan.c -o pan >cc.out 2>&1 || {
+$cc $level -w $search -DCOLLAPSE -DVECTORSZ=2048 "-DMEMLIM=$memory" pan.c -o pan >cc.out 2>&1 || {
   cat cc.out
   exit 1
 }
 # -w: a hash table of few slots to begin with; it grows.
-./pan -m100000 -w20 -n >pan.out 2>&1 || true
+# shellcheck disable=SC2086
+./pan $loops -m100000 -w20 -n >pan.out 2>&1 || true
 grep -E '^pan:|^Warning|errors:|states, stored|depth reached|out of memory|too small' pan.out || true
 
 found=unfinished
 if grep -qE '^pan:1?: ?.*(assertion violated|invalid end state)' pan.out; then
   found=fail
+elif grep -qE '^pan:1?: ?non-progress cycle' pan.out; then
+  found=livelock
 elif grep -q 'errors: 0' pan.out && ! grep -qE 'Search not completed|out of memory|too small|truncated' pan.out; then
   found=ok
+  [ -z "$loops" ] || found=live
 fi
 [ "$found" = "$expected" ] || {
   echo "$(basename "$model") $flags: expected $expected, found $found"
