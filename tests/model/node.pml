@@ -1,21 +1,30 @@
 /*
  * Cells that hold a node: install, charge and reset under the node's lock, sweep (dead, taken out, retired, freed
- * after a grace period), migrate, with a slow helper. src/limiter/{node.c,sweep.c}; rules N1-N5 of src/limiter/node.h
- * and docs/design.md. Nodes are used again once freed, so a pointer kept too long leads to another life of the node.
+ * after a grace period), migrate, with a slow helper. src/limiter/{node.c,sweep.c}, src/table/{table.c,migrate.c};
+ * rules N1-N5 of src/limiter/node.h and docs/design.md. Nodes are used again once freed, so a pointer kept too long
+ * leads to another life of the node.
  *
  * A grace period: a retired node is freed the instant the last read section is left that had begun before.
  *
  * Bounds: KEYS keys, segments of C cells, NSEG of them, NODES nodes, limit L; one caller of NOPS1 calls, resets and
- * (PEEK) peeks, one sweeper of NOPS2 sweeps and migrations (TWO_SWEEPERS: another with one), a helper of the first
- * migration. A node may be swept whenever its lock is free: its expiry is not modelled, nor the drop time, which
- * stays in word 1.
+ * (PEEK) peeks, one sweeper of NOPS2 sweeps and migrations (TWO_SWEEPERS: another with one; MOVER: it only sweeps, and
+ * another process migrates MOVER times), a helper of the first migration (NO_SLOW: none). INSTALLED_FIRST: the key has
+ * a node at the beginning. A node may be swept whenever its lock is free, and each migration may carry FRESH or not
+ * (CARRIES: it does): expiry and drop times are in node_time.pml.
  *
  * Asserted: no node is looked at after it was freed; what it holds is what was charged; each is retired once, by then
- * no cell that is in force holds it; at the end nothing is left private, unfreed or in two cells.
+ * no cell that is in force holds it; a copy never brings back a node that was retired; a helper of a segment that is
+ * done changes nothing, nor one that is late by two generations; at the end nothing is left private, unfreed or in two
+ * cells.
  *
- * Twins: UNINIT_BURIED (UNINIT in place of FRESH, T7)      FOLLOW_FROZEN (a call follows a frozen pointer, N5)
+ * Twins: UNINIT_BURIED (UNINIT in place of FRESH, T7)      LOOK_FROZEN (a frozen pointer is followed at once, N5)
  *        NO_FOLLOW (a sweep does not follow copies, N4)    RETIRE_FIRST (before the cell lets go, N4)
- *        HELPER_JUDGES (a migration may drop a node, N3)   LOOK_FROZEN (with PEEK: no look at the successor, N5)
+ *        HELPER_JUDGES (a migration may drop a node, N3)   COPY_OVER (a copy replaces what is there, T12)
+ *        FOLLOW_ONE (a sweep follows one migration, N4)
+ *        NO_COPY (a call goes on in the successor before the copy is made, T15)
+ * WITNESS, expected to fail: 1 a helper meets a cell that is two generations old, both migrations being done, 2 a sweep
+ * follows a node through two migrations, 3 a call copies its own cell while a sweep takes the dead node out, 4 the
+ * same, and that sweep has followed one migration already.
  */
 #ifndef L
 #define L 2
@@ -35,7 +44,12 @@
 #ifndef NOPS2
 #define NOPS2 3
 #endif
+#ifndef NODES
 #define NODES 3
+#endif
+#ifndef WITNESS
+#define WITNESS 0
+#endif
 #define EMPTY 0
 #define SEALED 3
 #define UNINIT 0
@@ -50,9 +64,11 @@
 #define NODE_OF(w) (THAWED(w) - 2)
 #define NODE(n) ((n) + 2)
 #define CELL(s, i) ((s) * C + (i))
+#define LIVE(s, w) (IS_NODE(w) || (FRESH != UNINIT && THAWED(w) == FRESH && carries_fresh[s]))
 
 byte identity[NSEG * C], state[NSEG * C], forward[NSEG];
 bool done[NSEG];
+bool carries_fresh[NSEG];                /* the descriptor: is the drop time of FRESH after T? */
 byte segments = 1, directory = 0, finished, expected = 2, slow;
 #define FREED 0
 #define PRIVATE 1
@@ -60,6 +76,7 @@ byte segments = 1, directory = 0, finished, expected = 2, slow;
 #define RETIRED 3
 byte life[NODES], charges[NODES], waits[NODES];
 byte generation[NODES];                  /* ghost: how often it was freed, modulo 4 */
+byte hops;                               /* ghost: migrations that a sweep under way has followed */
 bool lock[NODES], dead[NODES];
 byte sections;                           /* bit p: process p is in a read section */
 byte truth[KEYS + 1];                    /* ghost: what is charged on the key */
@@ -91,23 +108,51 @@ inline leave_section() {                 /* and the earliest freeing there can b
   }
 }
 
-inline weiri_node_retire(n) { d_step { assert(life[n] == INSTALLED); life[n] = RETIRED; waits[n] = sections } }
+inline weiri_node_retire(n) {            /* no cell that is in force holds it; frozen ones: see copy */
+  d_step {
+    assert(life[n] == INSTALLED);
+    j = 0;
+    do
+    :: j < NSEG * C -> assert(state[j] != NODE(n)); j++
+    :: else -> break
+    od;
+    j = 0;
+    life[n] = RETIRED; waits[n] = sections
+  }
+}
 
-inline copy(t) {                         /* x = key, w = its frozen state; never looks into the node (N3) */
+/* x = key, w = its frozen state; never looks into the node (N3). `own`: made by a call for its own key (T15). */
+inline copy(s, t, own) {
   j = 0;
   do
   :: j < C ->
      y = identity[CELL(t, j)];
      if
      :: y == x -> break
-     :: y == EMPTY -> d_step { if :: identity[CELL(t, j)] == EMPTY -> identity[CELL(t, j)] = x :: else fi }
+     :: y == EMPTY ->
+        d_step { if :: identity[CELL(t, j)] == EMPTY -> assert(!done[s]); identity[CELL(t, j)] = x :: else fi }
      :: y == SEALED -> assert(false)
      :: else -> j++
      fi
   :: else -> assert(false)
   od;
   skip;
-  d_step { if :: state[CELL(t, j)] == UNINIT -> state[CELL(t, j)] = THAWED(w) :: else fi }
+  d_step {
+    assert(!(WITNESS == 1 && done[s] && done[t] && (state[CELL(t, j)] & FROZEN)));
+    if
+#ifdef COPY_OVER
+    :: !(state[CELL(t, j)] & FROZEN) ->
+#else
+    :: state[CELL(t, j)] == UNINIT ->
+#endif
+       assert(!done[s]);
+       assert(!IS_NODE(w) || life[NODE_OF(w)] == INSTALLED);
+       assert(!(own && WITNESS == 3 && IS_NODE(w) && dead[NODE_OF(w)]));
+       assert(!(own && WITNESS == 4 && IS_NODE(w) && dead[NODE_OF(w)] && hops > 0));
+       state[CELL(t, j)] = THAWED(w)
+    :: else
+    fi
+  }
 }
 
 inline weiri_complete(s) {
@@ -117,14 +162,11 @@ inline weiri_complete(s) {
      i = 0;
      do                                  /* freeze_all */
      :: i < C ->
-        d_step {
-          if
-          :: identity[CELL(s, i)] == EMPTY -> identity[CELL(s, i)] = SEALED
-          :: identity[CELL(s, i)] != EMPTY && identity[CELL(s, i)] != SEALED ->
-             state[CELL(s, i)] = state[CELL(s, i)] | FROZEN
-          :: else
-          fi
-        };
+        d_step { if :: identity[CELL(s, i)] == EMPTY -> identity[CELL(s, i)] = SEALED :: else fi };
+        if
+        :: identity[CELL(s, i)] != SEALED -> d_step { state[CELL(s, i)] = state[CELL(s, i)] | FROZEN }
+        :: else
+        fi;
         i++
      :: else -> break
      od;
@@ -136,7 +178,7 @@ inline weiri_complete(s) {
 #ifdef HELPER_JUDGES
         :: x != SEALED && IS_NODE(w) -> skip
 #endif
-        :: x != SEALED && IS_NODE(w) -> t = forward[s]; copy(t)
+        :: x != SEALED && LIVE(s, w) -> t = forward[s]; copy(s, t, false)
         :: else
         fi;
         i++
@@ -152,7 +194,7 @@ inline weiri_help(s) {                   /* publishing may be left out: the lock
   if :: d_step { if :: directory == s -> directory = forward[s] :: else fi } :: skip fi
 }
 
-inline weiri_find(k) {                   /* in s; c < C: y says what was met there */
+inline weiri_find(s, k) {                /* c < C: y says what was met there */
   c = 0;
   do
   :: c < C ->
@@ -163,23 +205,52 @@ inline weiri_find(k) {                   /* in s; c < C: y says what was met the
 }
 #define HELD(k) (c < C && y == (k))
 
-inline weiri_advance(k) {                /* v = what was met in s: the key's own frozen cell, or nothing */
+inline weiri_advance(k) {                /* T15: one step from s on */
+#ifndef NO_COPY
+  weiri_find(s, k);
+  if :: HELD(k) && !done[s] -> w = state[CELL(s, c)] :: else -> w = 0 fi;
   if
-  :: !done[s] && (v & FROZEN) && IS_NODE(v) -> x = k; w = v; t = forward[s]; copy(t); x = 0; w = 0; t = 0; y = 0; j = 0
+  :: (w & FROZEN) && LIVE(s, w) -> x = k; t = forward[s]; copy(s, t, true)
   :: else -> weiri_help(s)
   fi;
-  s = forward[s]
+#endif
+  s = forward[s]; x = 0; w = 0; t = 0; y = 0; j = 0; c = 0
+}
+
+/* T16, N5: from s on, without a store. v = what holds for the key, g = the life of the node it leads to; q = 1 + the
+ * cell to write to, 0: none; held: it is the key's own. */
+inline weiri_table_look(k) {
+  t = s; v = UNINIT; q = 0; held = false; passed = false;
+  do
+  :: weiri_find(t, k);
+     if
+     :: HELD(k) ->
+        d_step { w = state[CELL(t, c)]; if :: IS_NODE(w) -> g = generation[NODE_OF(w)] :: else fi };
+        if
+        :: w & FROZEN -> v = (LIVE(t, w) -> THAWED(w) : UNINIT)
+        :: !(w & FROZEN) && w == UNINIT && passed -> break           /* what was frozen stands until it is copied */
+        :: else -> v = w; q = CELL(t, c) + 1; held = true; break
+        fi
+     :: c < C && y == EMPTY -> if :: !passed -> q = CELL(t, c) + 1 :: else fi; break
+     :: else                             /* SEALED */
+     fi;
+#ifdef LOOK_FROZEN
+     if :: IS_NODE(v) -> break :: else fi;
+#endif
+     if :: forward[t] != 0 -> t = forward[t]; passed = true :: else -> break fi
+  od;
+  t = 0; w = 0; y = 0; c = 0; passed = false
 }
 
 inline weiri_spinlock_lock(n) { VALID(n); d_step { !lock[n] -> VALID(n); lock[n] = true } }
 inline weiri_spinlock_unlock(n) { d_step { VALID(n); lock[n] = false } }
 
 inline bury() {                          /* T7: FRESH, not UNINIT */
-  d_step { if :: state[CELL(s, c)] == v -> state[CELL(s, c)] = FRESH :: else fi }
+  d_step { if :: state[q - 1] == v -> state[q - 1] = FRESH :: else fi }
 }
 
 inline install(k) {                      /* N1; v = what was met. j = 1: charged, 2: no memory */
-  d_step {                               /* node_new */
+  d_step {                               /* node_new, charge_private */
     n = 0;
     do :: n < NODES && life[n] != FREED -> n++ :: else -> break od;
     if :: n < NODES -> life[n] = PRIVATE; dead[n] = false; charges[n] = 1 :: else -> n = 0; j = 2 fi
@@ -187,16 +258,15 @@ inline install(k) {                      /* N1; v = what was met. j = 1: charged
   if
   :: j == 2
   :: else ->
-     d_step {                            /* weiri_claim, where the key has no cell (T3) */
-       if
-       :: y == EMPTY && identity[CELL(s, c)] == EMPTY -> identity[CELL(s, c)] = k; y = k
-       :: else
-       fi
-     };
+     if
+     :: !held ->                         /* T3 */
+        d_step { if :: identity[q - 1] == EMPTY -> identity[q - 1] = k; held = true :: else fi }
+     :: else
+     fi;
      d_step {
        if
-       :: y == k && state[CELL(s, c)] == v ->
-          state[CELL(s, c)] = NODE(n); life[n] = INSTALLED; assert(truth[k] == 0); truth[k] = 1; j = 1
+       :: held && state[q - 1] == v ->
+          state[q - 1] = NODE(n); life[n] = INSTALLED; assert(truth[k] == 0); truth[k] = 1; j = 1
        :: else -> life[n] = FREED; charges[n] = 0
        fi;
        n = 0
@@ -208,28 +278,19 @@ inline install(k) {                      /* N1; v = what was met. j = 1: charged
 inline call(k, resets) {
   enter_section();
   do
-  :: weiri_find(k);
-     v = 0;
+  :: weiri_table_look(k);
      if
-     :: HELD(k) ->
-        d_step { v = state[CELL(s, c)]; if :: IS_NODE(v) -> g = generation[NODE_OF(v)] :: else fi }
+     :: IS_NODE(v) && !resets -> d_step { VALID(NODE_OF(v)) }        /* weiri_refusal_covers: N5 */
      :: else
      fi;
-     assert(c < C);                      /* no more keys than cells */
      if
-     :: y == SEALED -> weiri_advance(k)
-#ifdef FOLLOW_FROZEN
-     :: (v & FROZEN) && !IS_NODE(v) -> weiri_advance(k)
-     :: IS_NODE(v) ->
-#else
-     :: v & FROZEN -> weiri_advance(k)
-     :: !(v & FROZEN) && IS_NODE(v) ->
-#endif
+     :: IS_NODE(v) && q == 0 -> weiri_advance(k)
+     :: IS_NODE(v) && q != 0 ->
         weiri_spinlock_lock(NODE_OF(v)); /* decide_once */
         if
         :: dead[NODE_OF(v)] ->
            weiri_spinlock_unlock(NODE_OF(v));
-           if :: v & FROZEN -> weiri_advance(k) :: else -> bury() fi
+           bury()
         :: else ->
            if
            :: resets -> d_step { charges[NODE_OF(v)] = 0; truth[k] = 0 }
@@ -240,69 +301,60 @@ inline call(k, resets) {
            weiri_spinlock_unlock(NODE_OF(v));
            break
         fi
-     :: y != SEALED && !(v & FROZEN) && !IS_NODE(v) ->
+     :: else ->
         if
         :: resets -> break               /* nothing charged */
+        :: !resets && q == 0 ->          /* weiri_find_room: no more keys than cells, so there is a way on */
+           assert(forward[s] != 0);
+           weiri_advance(k)
         :: else -> install(k); if :: j != 0 -> j = 0; break :: else fi
         fi
      fi
   od;
-  s = 0; c = 0; y = 0; v = 0; g = 0;
+  s = 0; v = 0; g = 0; q = 0; held = false;
   leave_section()
 }
 
-/* A peek, or a call that a published refusal covers: from a frozen cell the pointer is followed only where the
- * successor's cell was seen, later in this section, absent or UNINIT (N5). */
-inline peek(k) {
+inline peek(k) {                         /* where nothing is published it takes the lock, past a frozen cell too */
   enter_section();
-  v = 0;
-  do                                     /* weiri_table_look */
-  :: weiri_find(k);
-     if
-     :: HELD(k) ->
-        d_step { w = state[CELL(s, c)]; if :: IS_NODE(w) -> g = generation[NODE_OF(w)] :: else fi };
-        if
-        :: w & FROZEN -> v = w; s = forward[s];
-#ifdef LOOK_FROZEN
-           if :: IS_NODE(v) -> break :: else fi
-#endif
-        :: w == UNINIT -> break
-        :: else -> v = w; break
-        fi
-     :: c < C && y == SEALED -> s = forward[s]
-     :: else -> break
-     fi
-  od;
+  weiri_table_look(k);
   if
   :: IS_NODE(v) -> d_step { VALID(NODE_OF(v)); assert(dead[NODE_OF(v)] || charges[NODE_OF(v)] == truth[k]) }
   :: else
   fi;
-  s = 0; c = 0; y = 0; v = 0; g = 0; w = 0;
+  s = 0; v = 0; g = 0; q = 0; held = false;
   leave_section()
 }
 
 inline weiri_table_settled() { do :: forward[s] != 0 -> weiri_help(s); s = forward[s] :: else -> break od }
 
-inline take_out(k) {                     /* N4; v = the cell's state when the node was judged */
+inline take_out(k) {                     /* N4; v = the cell's state when the node was judged, c in s */
 #ifdef RETIRE_FIRST
   weiri_node_retire(NODE_OF(v));
 #endif
   do
-  :: d_step { if :: state[CELL(s, c)] == v -> state[CELL(s, c)] = FRESH :: else fi; j = state[CELL(s, c)] };
+  :: q = state[CELL(s, c)];
      if
-#ifdef NO_FOLLOW
-     :: true -> break
-#else
-     :: !(j & FROZEN) || THAWED(j) != v -> break         /* the authoritative cell holds it no more */
+     :: THAWED(q) != v -> break          /* the authoritative cell holds it no more: buried before any freeze */
+     :: THAWED(q) == v && !(q & FROZEN) ->
+        d_step { if :: state[CELL(s, c)] == v -> state[CELL(s, c)] = FRESH; q = 0 :: else fi };
+        if :: q == 0 -> break :: else fi
      :: else ->
-        j = 0;
-        weiri_help(s); s = forward[s];
-        weiri_find(k);
-        if :: !HELD(k) -> break :: else fi
+#ifdef NO_FOLLOW
+        break;
 #endif
+#ifdef FOLLOW_ONE
+        if :: hops > 0 -> break :: else fi;
+#endif
+        q = 0;
+        hops++;
+        assert(!(WITNESS == 2 && hops == 2));
+        weiri_help(s); s = forward[s];
+        weiri_find(s, k);
+        if :: !HELD(k) -> break :: else fi
      fi
   od;
-  j = 0;
+  q = 0; hops = 0;
 #ifndef RETIRE_FIRST
   weiri_node_retire(NODE_OF(v))
 #endif
@@ -311,7 +363,7 @@ inline take_out(k) {                     /* N4; v = the cell's state when the no
 inline sweep_node(k) {
   enter_section();
   weiri_table_settled();
-  weiri_find(k);
+  weiri_find(s, k);
   if
   :: HELD(k) ->
      d_step { v = state[CELL(s, c)]; if :: IS_NODE(v) -> g = generation[NODE_OF(v)] :: else fi };
@@ -337,14 +389,26 @@ inline weiri_compact() {
   enter_section();
   weiri_table_settled();
   skip;
-  d_step { if :: forward[s] == 0 && segments < NSEG -> forward[s] = segments; segments++ :: else fi };     /* start */
+#ifdef CARRIES
+  carries = true;
+#else
+  if :: carries = false :: carries = true fi;
+#endif
+  d_step {                               /* start */
+    if
+    :: forward[s] == 0 && segments < NSEG -> carries_fresh[s] = carries; forward[s] = segments; segments++
+    :: else
+    fi
+  };
+  carries = false;
   if :: forward[s] != 0 -> weiri_help(s) :: else fi;
   s = 0;
   leave_section()
 }
 
 proctype Caller(byte me; byte n_ops) {
-  byte s, c, y, x, v, w, t, i, j, n, g;
+  byte s, c, y, x, v, w, t, i, j, n, g, q;
+  bool held, passed;
   do
   :: n_ops > 0 ->
      n_ops--;
@@ -364,7 +428,8 @@ proctype Caller(byte me; byte n_ops) {
 }
 
 proctype Sweeper(byte me; byte n_ops) {
-  byte s, c, y, x, v, w, t, i, j, g;
+  byte s, c, y, x, v, w, t, i, j, g, q;
+  bool carries;
   do
   :: n_ops > 0 ->
      n_ops--;
@@ -373,12 +438,26 @@ proctype Sweeper(byte me; byte n_ops) {
 #if KEYS > 1
      :: sweep_node(2)
 #endif
+#ifndef MOVER
      :: weiri_compact()
+#endif
      fi
   :: else -> break
   od;
   finished++
 }
+
+#ifdef MOVER
+proctype Mover(byte me; byte n_ops) {
+  byte s, y, x, w, t, i, j;
+  bool carries;
+  do
+  :: n_ops > 0 -> n_ops--; weiri_compact()
+  :: else -> break
+  od;
+  finished++
+}
+#endif
 
 proctype Slow(byte me) {
   byte y, x, w, t, i, j;
@@ -392,7 +471,16 @@ end:
 init {
   byte c, s, n, m;
   atomic {
-    run Caller(0, NOPS1); run Sweeper(1, NOPS2); run Slow(2);
+#ifdef INSTALLED_FIRST
+    identity[0] = 1; state[0] = NODE(0); life[0] = INSTALLED; charges[0] = 1; truth[1] = 1;
+#endif
+    run Caller(0, NOPS1); run Sweeper(1, NOPS2);
+#ifndef NO_SLOW
+    run Slow(2);
+#endif
+#ifdef MOVER
+    run Mover(3, MOVER); expected++;
+#endif
 #ifdef TWO_SWEEPERS
     run Sweeper(3, 1); expected++
 #endif
