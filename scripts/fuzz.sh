@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 . scripts/configure.sh
 
 configure build/fuzz clang -Dtests=enabled -Dbench=disabled -Db_sanitize=address,undefined -Db_lundef=false \
-  -Dc_args="-fsanitize=fuzzer-no-link -fsanitize-coverage-ignorelist=$PWD/tests/fuzz/coverage.ignore"
+  -Dc_args="-fsanitize=fuzzer-no-link -fsanitize-coverage-ignorelist=$PWD/tests/fuzz/uncovered.txt"
 [ $# -gt 0 ] || set -- calls calls_tiny clf csv identity input limits log open report times
 ninja -C build/fuzz --quiet "${@/#/tests/fuzz/fuzz_}"
 
