@@ -15,6 +15,7 @@ static struct fiber *entered, *came_from;
 
 void __sanitizer_start_switch_fiber(void **fake, const void *bottom, size_t size);
 void __sanitizer_finish_switch_fiber(void *fake, const void **bottom, size_t *size);
+void __asan_unpoison_memory_region(const volatile void *memory, size_t size);
 
 /* The C library's own: AddressSanitizer's does not know that it is told of each switch, and says so where faults are
  * looked for. */
@@ -96,6 +97,9 @@ void fiber_prepare(struct fiber *fiber, unsigned slot, void (*main)(void *argume
     fiber->main = main;
     fiber->argument = argument;
     fiber->fake = NULL;
+#if FIBER_ASAN
+    __asan_unpoison_memory_region(fiber->stack, STACK); /* from frames of a run before, which never returned */
+#endif
     fiber->context.uc_stack.ss_sp = stacks() + (size_t)STACK * slot;
     fiber->context.uc_stack.ss_size = STACK;
     fiber->context.uc_link = NULL;
