@@ -6,6 +6,9 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "../support/random.h"
 #include "sync/spinlock.h"
@@ -111,4 +114,40 @@ Test(spinlock, a_waiter_gets_it_and_sees_what_was_written_under_it)
     pthread_join(thread, &wrong);
     cr_assert_null(wrong);
     cr_assert(!weiri_spinlock_try(&handing.lock));
+}
+
+/* In the place of the C library's: who waits is seen to yield and to sleep, in which state of cancellation. */
+static _Thread_local unsigned yields, sleeps, cancellable;
+static _Thread_local long asleep;
+
+int sched_yield(void)
+{
+    yields++;
+    return (int)syscall(SYS_sched_yield);
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    int state = PTHREAD_CANCEL_ENABLE;
+    sleeps++;
+    asleep = wanted->tv_nsec;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    cancellable += state == PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(state, NULL);
+    return clock_nanosleep(CLOCK_MONOTONIC, 0, wanted, left) == 0 ? 0 : -1;
+}
+
+Test(spinlock, who_waits_spins_then_yields_then_sleeps_and_is_not_cancelled_meanwhile)
+{
+    for (unsigned attempt = 0; attempt < 40; attempt++) {
+        yields = sleeps = cancellable = 0;
+        weiri_backoff(attempt);
+        cr_assert_eq(yields, attempt >= 10 && attempt < 26, "attempt %u", attempt);
+        cr_assert_eq(sleeps, attempt >= 26, "attempt %u", attempt);
+        cr_assert_eq(cancellable, 0, "attempt %u", attempt);
+        cr_assert(sleeps == 0 || asleep == 50000);
+    }
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+    cr_assert_eq(state, PTHREAD_CANCEL_ENABLE);
 }

@@ -214,6 +214,36 @@ Test(window_log, supplied_memory_that_is_not_used_after_all_lets_go_of_nothing)
     twin_free(t);
 }
 
+Test(window_log, a_charge_lets_go_of_every_record_that_no_longer_counts)
+{
+    twin *t = twin_new(10, WEIR_PER_REQUEST);
+    for (uint64_t i = 0; i < 9; i++)
+        take_at(t, i, 1);
+    take_at(t, 14, 1); /* there is room: 0 to 4 have left, 5 to 8 stay */
+    EQUALS(t->log.next - t->log.first, 5);
+    twin_free(t);
+}
+
+Test(window_log, a_last_chunk_without_a_record_is_not_looked_into)
+{
+    twin *t = twin_new(1000, WEIR_PER_REQUEST);
+    uint64_t now = 0;
+    weiri_log_need need = {0, 0};
+    for (; now < 300 || need.chunk == 0; now++) {
+        take_at(t, now, 1);
+        weiri_log_view view = look(t, now + 1);
+        need = weiri_log_needs(&t->log, &t->rule, &view);
+    }
+    weiri_log_view view = look(t, now); /* room is made, as for a call that another rule's log then fails */
+    log_supply(&t->log, &t->rule, &view, need);
+    weiri_chunk *last = (weiri_chunk *)(uintptr_t)chunk_at(&t->log, t->log.chunks - 1);
+    EQUALS(header(last, 0), t->log.next);
+    memset((char *)last + 8, 0, header(last, 1) * sizeof(uint64_t)); /* as if older than all others */
+    EQUALS(look(t, 1200).used, now - 201);
+    EQUALS(look(t, 1100).used, now - 101);
+    twin_free(t);
+}
+
 Test(window_log, clearing_forgets_the_charges_and_not_the_time)
 {
     twin *t = twin_new(100, WEIR_PER_COST);
