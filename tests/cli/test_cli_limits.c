@@ -68,6 +68,7 @@ Test(cli_limits, a_bad_limit_is_told_in_words)
         {"100/53376d", "longer than 2^62 ns"},
         {"100/213504d", "longer than 2^62 ns"}, /* wraps to a small window in 64 bits */
         {"100/18446744073709551616ns", "longer than 2^62 ns"},
+        {"100/92233720368547758089ns", "longer than 2^62 ns"}, /* 5 * 2^64 + 9 */
         {"100/18446744073709551615d", "longer than 2^62 ns"},
     };
 
@@ -101,7 +102,7 @@ Test(cli_limits, a_bad_algorithm_is_told_in_words)
 {
     static const char *const unknown[] = {"", "Log", "log ", "buckets", "bucket:60", NULL};
     static const char *const unnumbered[] = {"buckets:", "buckets:0", "buckets:-1", "buckets:6x", "buckets: 6",
-                                             "buckets:18446744073709551616", NULL};
+                                             "buckets:18446744073709551616", "buckets:92233720368547758089", NULL};
     weiri_choice choice;
 
     for (const char *const *text = unknown; *text; text++)

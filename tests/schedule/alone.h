@@ -1,6 +1,6 @@
 /*
- * The build with hooks (src/sync/hook.h) and one thread: read sections are counted, and a test is told of every operation
- * on a shared word before it happens, so that it can do there what another thread might.
+ * The build with hooks (src/sync/hook.h) and one thread: read sections are counted, and a test is told of every
+ * operation on a shared word before it happens, so that it can do there what another thread might.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
  * A closed fork gate is waited for by whoever takes a lock, outside weir's own read sections, and by nobody else:
- * guarantees E and G. (That the gate itself waits for sections and holders is shown by test_sync_gate; that no fork goes
- * wrong, by fork and forks.)
+ * guarantees E and G. (That the gate itself waits for sections and holders is shown by test_sync_gate; that no fork
+ * goes wrong, by fork and forks.)
  *
  * SPDX-License-Identifier: MIT
  */

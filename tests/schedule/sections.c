@@ -1,6 +1,6 @@
 /*
- * Read sections are short: one decision, or 64 of a batch, or one segment of a walk or a sweep, and none while the host's
- * own visitor runs. A grace period, and with it what is retired, waits for no more: guarantees E and F.
+ * Read sections are short: one decision, or 64 of a batch, or one segment of a walk or a sweep, and none while the
+ * host's own visitor runs. A grace period, and with it what is retired, waits for no more: guarantees E and F.
  *
  * SPDX-License-Identifier: MIT
  */
