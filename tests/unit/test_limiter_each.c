@@ -151,19 +151,21 @@ Test(each, leaves_out_dead_nodes_drop_times_and_claims_without_a_charge)
 
 Test(each, walks_segments_larger_than_usual_and_gives_back_what_it_took)
 {
-    enum { AIMED = 700 };
+    enum { AIMED = 700, BEFORE = 100 }; /* at two places: the walk first comes to the one with fewer */
     for (unsigned nodes = 0; nodes < 2; nodes++) {
         struct bench bench;
         struct walk walk = {.also = NULL};
         weir *limiter = bench_open(&bench, nodes ? &log_one : &counter_one, 1, 0);
 
         for (uint64_t i = 0; i < AIMED; i++) {
-            weir_identity key = key_at(limiter, UINT64_C(7) << 60, 3, i);
+            weir_identity key = key_at(limiter, (uint64_t)(i < BEFORE ? 3 : 15) << 60, 3, i);
             cr_assert_eq(take(limiter, &key, 5, 0), 1);
         }
         weir_identity far = key_at(limiter, 0, 0, AIMED);
         cr_assert_eq(take(limiter, &far, 5, 0), 1);
-        cr_assert_gt(weiri_table_settled(&limiter->table, UINT64_C(7) << 60)->capacity, WEIRI_CAPACITY_MAX);
+        uint32_t smaller = weiri_table_settled(&limiter->table, UINT64_C(3) << 60)->capacity;
+        cr_assert_gt(smaller, WEIRI_CAPACITY_MAX);
+        cr_assert_gt(weiri_table_settled(&limiter->table, UINT64_C(15) << 60)->capacity, smaller);
         uint64_t bytes = bench.counting.bytes, blocks = bench.counting.blocks;
         walks(&walk, limiter, 0);
         cr_assert_eq(walk.visits, AIMED + 1);
