@@ -6,6 +6,7 @@
 
 unsigned alone_nesting;
 uint64_t alone_sections;
+bool alone_refused;
 void (*alone_hook)(enum weiri_access access, const void *place);
 
 void alone_want(const char *what, uint64_t wanted, uint64_t got)
@@ -51,7 +52,7 @@ bool weiri_rcu_can_wait(void)
 bool weiri_rcu_wait(void)
 {
     alone_want("read sections around the wait for a grace period", 0, alone_nesting);
-    return true;
+    return !alone_refused;
 }
 
 void weiri_rcu_before_fork(void) {}

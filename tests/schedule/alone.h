@@ -14,6 +14,8 @@
 extern unsigned alone_nesting;  /* of read sections */
 extern uint64_t alone_sections; /* outermost ones begun */
 
+extern bool alone_refused; /* a grace period cannot be had, though it looked as if */
+
 /* Told of every access, where it is set. What it does itself is not told. */
 extern void (*alone_hook)(enum weiri_access access, const void *place);
 

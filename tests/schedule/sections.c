@@ -1,11 +1,13 @@
 /*
  * Read sections are short: one decision, or 64 of a batch, or one segment of a walk or a sweep, and none while the
- * host's own visitor runs. A grace period, and with it what is retired, waits for no more: guarantees E and F.
+ * host's own visitor runs. A grace period, and with it what is retired, waits for no more: guarantees E and F. Where
+ * the kernel refuses it in the last moment, nothing that was retired is lost: G.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <weir/weir.h>
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "alone.h"
@@ -74,10 +76,38 @@ static void check(uint32_t algorithm)
     alone_want("close", 0, (uint64_t)weir_close(limiter));
 }
 
+static uint64_t retired_bytes(const weir *limiter)
+{
+    weir_statistics statistics = {.struct_size = sizeof statistics};
+    alone_want("stats", 0, (uint64_t)weir_stats(limiter, &statistics));
+    return statistics.retired_bytes;
+}
+
+/* Between the question whether it can be had and the wait, a grace period is forbidden. */
+static void lose_the_grace_period(void)
+{
+    weir_rule rule = {.limit = 5, .window_ns = WEIR_SECOND, .algorithm = WEIR_LOG, .meter = WEIR_PER_REQUEST};
+    weir_options options = weir_options_manual();
+    weir *limiter;
+    alone_want("open", 0, (uint64_t)weir_open(&limiter, &rule, 1, &options));
+    alone_refused = true;
+    for (unsigned i = 0; i < 3; i++)
+        alone_want("set_limits", 0, (uint64_t)weir_set_limits(limiter, 0, &(uint64_t){7}, 1));
+    uint64_t retired = retired_bytes(limiter);
+    alone_want("something is retired", 1, retired > 0);
+    alone_want("reclaim, refused", (uint64_t)-EPERM, (uint64_t)weir_reclaim(limiter));
+    alone_want("retired bytes that are kept", retired, retired_bytes(limiter));
+    alone_refused = false;
+    alone_want("reclaim", 0, (uint64_t)weir_reclaim(limiter));
+    alone_want("retired bytes", 0, retired_bytes(limiter));
+    alone_want("close", 0, (uint64_t)weir_close(limiter));
+}
+
 int main(void)
 {
     check(WEIR_COUNTER);
     check(WEIR_LOG);
+    lose_the_grace_period();
     puts("sections are short");
     return 0;
 }
