@@ -97,6 +97,32 @@ static weir *open_one(struct bench *bench, size_t which, weir_identity *key, uin
     return limiter;
 }
 
+/* A new node that is charged by one rule alone: what the other had recorded was dropped, and stays so for late calls. */
+Test(sweep, a_rule_that_a_new_node_does_not_charge_knows_when_its_charges_were_dropped)
+{
+    static const weir_rule two[] = {
+        {.limit = 100, .window_ns = WINDOW, .algorithm = WEIR_LOG, .meter = WEIR_PER_REQUEST},
+        {.limit = 5, .window_ns = WINDOW, .algorithm = WEIR_LOG, .meter = WEIR_PER_COST},
+    };
+    struct bench bench;
+    weir *limiter = bench_open(&bench, two, 2, 0);
+    weir_identity key = key_at(limiter, 0, 1, 1);
+    weir_request request = request_for(&key, 5);
+    weir_decision decision;
+
+    cr_assert_eq(take(limiter, &key, 5, 0), 1);
+    weiri_rcu_enter();
+    cr_assert(weiri_sweep_nodes(limiter, segment_of(limiter, &key), 50, false, false));
+    weiri_rcu_leave();
+    state_is(limiter, &key, WEIRI_FRESH, 50); /* the segment's own floor is still 0 */
+    cr_assert_eq(take(limiter, &key, 0, 60), 1);
+    cr_assert_eq(weir_take(limiter, &request, 5, &decision), 1); /* the charge at 0 would refuse it, were it there */
+    cr_assert_eq(decision.flags, WEIR_LATE);
+    cr_assert_eq(take(limiter, &key, 5, 59), 0); /* it bears the time of the drop */
+    cr_assert_eq(take(limiter, &key, 5, 60), 1);
+    bench_close(&bench);
+}
+
 Test(sweep, leaves_a_busy_node_and_takes_it_the_next_time)
 {
     for (size_t which = 0; which < NODES; which++) {

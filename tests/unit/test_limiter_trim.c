@@ -99,3 +99,18 @@ Test(trim, a_reset_gives_the_memory_of_the_charges_back_at_once)
     cr_assert_eq(bench.counting.bytes, one - (8 + 8 * 4)); /* less than with one charge: its chunk is gone too */
     bench_close(&bench);
 }
+
+Test(trim, a_log_that_stays_busy_gives_dead_chunks_back_with_its_charges)
+{
+    struct bench bench;
+    weir *limiter = bench_open(&bench, &log_alone, 1, 0);
+    weir_identity key = key_at(limiter, 0, 0, 1);
+
+    charge(limiter, &key, 1, 0);
+    uint64_t one = bench.counting.bytes;
+    charge(limiter, &key, MANY - 1, 0);
+    charge(limiter, &key, 1, SHORT); /* all others have left: neither a sweep nor a reclaim is needed for them */
+    uint64_t bytes = bench.counting.bytes;
+    cr_assert_lt(bytes, one + 8 * (MANY / 8), "got %" PRIu64, bytes); /* a last chunk and the index of many stay */
+    bench_close(&bench);
+}
