@@ -241,6 +241,16 @@ Test(keys, statistics_fill_what_fits)
     cr_assert_eq(statistics.reserved[7], UINT64_C(0x7777777777777777));
     statistics.struct_size = 0;
     cr_assert_eq(weir_stats(limiter, &statistics), -EINVAL);
+    struct {
+        weir_statistics known;
+        uint64_t more[2];
+    } newer;
+    memset(&newer, 0x77, sizeof newer);
+    newer.known.struct_size = sizeof newer;
+    cr_assert_eq(weir_stats(limiter, &newer.known), 0);
+    cr_assert_eq(newer.known.struct_size, sizeof newer);
+    cr_assert_eq(newer.known.keys, KEYS);
+    cr_assert_eq(newer.more[0] | newer.more[1], 0); /* nothing is known of them */
     weir_close(limiter);
 }
 

@@ -243,6 +243,36 @@ Test(open, an_options_struct_of_no_size_is_refused_without_a_word)
     cr_assert_eq(error[0], '?');
 }
 
+/* Callers built against a later and an earlier header. */
+Test(open, options_of_another_version_are_taken_unless_they_ask_for_what_is_not_known)
+{
+    struct {
+        weir_options options;
+        unsigned char more[24];
+    } newer = {.options = telling_options()};
+    weir_rule rule = log_rule(1, 10);
+    weir *limiter;
+
+    newer.options.struct_size = sizeof newer;
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &newer.options), 0);
+    weir_close(limiter);
+    for (size_t i = 0; i < sizeof newer.more; i++) {
+        newer.more[i] = 1;
+        cr_assert_eq(weir_open(&limiter, &rule, 1, &newer.options), -EINVAL, "byte %zu", i);
+        cr_assert_null(limiter);
+        cr_assert_not_null(strstr(error, "struct_size"), "in: %s", error);
+        newer.more[i] = 0;
+    }
+
+    weir_options older = telling_options();
+    older.struct_size = offsetof(weir_options, reserved);
+    older.reserved[0] = 1; /* not the caller's to set: to it, the struct has ended */
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &older), 0);
+    weir_close(limiter);
+    older.struct_size--;
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &older), -EINVAL);
+}
+
 Test(open, writes_no_more_of_the_error_than_there_is_room)
 {
     weir_rule rule = log_rule(0, 10);
