@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -220,6 +221,34 @@ Test(janitor, comes_at_once_where_it_is_woken)
     cr_assert_eq(weir_stats(limiter, &statistics), 0);
     cr_assert_eq(statistics.keys, 1);
     cr_assert_eq(statistics.swept, 0);
+    cr_assert_eq(weir_close(limiter), 0);
+}
+
+/* In the place of the C library's: where the janitor has nothing to do, it goes to sleep here. */
+static weiri_a64 naps;
+
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict until)
+{
+    int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+    weiri_add_relaxed_64(&naps, 1);
+    return real(condition, mutex, until);
+}
+
+Test(janitor, goes_back_to_sleep_each_time_it_was_woken)
+{
+    weir_options options = weir_options_default();
+    weir *limiter;
+
+    options.sweep_interval_ns = 1000 * WEIR_HOUR;
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &options), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t before = weiri_load_relaxed_64(&naps);
+        cr_assert(weiri_janitor_wake(limiter));
+        while (weiri_load_relaxed_64(&naps) == before)
+            sched_yield();
+    }
     cr_assert_eq(weir_close(limiter), 0);
 }
 

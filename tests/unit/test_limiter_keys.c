@@ -114,6 +114,24 @@ Test(keys, a_walk_sees_every_key_once_with_an_identity_to_ask_by)
     }
 }
 
+/* Nobody outside can say where a key will be (D): no two limiters have one secret. */
+Test(keys, two_limiters_hash_a_key_differently)
+{
+    static const char key[] = "a key of more than fifteen bytes";
+    weir *one = manual_limiter(rule_of(0), 1, 0, NULL), *two = manual_limiter(rule_of(0), 1, 0, NULL);
+
+    for (size_t length = 0; length < sizeof key; length += 8) {
+        weir_identity here, there;
+        cr_assert_eq(weir_identify(one, key, length, &here), 0);
+        cr_assert_eq(weir_identify(two, key, length, &there), 0);
+        cr_assert_neq(here.hash, there.hash, "length %zu", length);
+        cr_assert_neq(here.owner, there.owner);
+        cr_assert_eq(here.word[1] == there.word[1], length <= 15, "length %zu", length);
+    }
+    weir_close(one);
+    weir_close(two);
+}
+
 Test(keys, a_walk_stops_where_the_callback_says_and_tells_its_word)
 {
     weir *limiter = manual_limiter(rule_of(1), 1, ENDLESS, NULL);
