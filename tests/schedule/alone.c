@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alone.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,3 +59,46 @@ bool weiri_rcu_wait(void)
 void weiri_rcu_before_fork(void) {}
 void weiri_rcu_after_fork_in_parent(void) {}
 void weiri_rcu_after_fork_in_child(void) {}
+
+/* --- interrupting --- */
+
+static struct {
+    unsigned at, point, nesting;
+    void (*other)(void);
+    bool done;
+    jmp_buf away;
+} interruption;
+
+static void give_up(enum weiri_access access, const void *place)
+{
+    (void)place;
+    if (access == WEIRI_PAUSE)
+        longjmp(interruption.away, 1);
+}
+
+static void interrupt(enum weiri_access access, const void *place)
+{
+    (void)access;
+    (void)place;
+    if (interruption.at++ != interruption.point)
+        return;
+    interruption.done = true;
+    interruption.nesting = alone_nesting;
+    alone_hook = give_up;
+    if (setjmp(interruption.away) == 0)
+        interruption.other();
+    alone_hook = NULL;
+    alone_nesting = interruption.nesting;
+}
+
+bool alone_interrupted(unsigned point, void (*call)(void), void (*other)(void))
+{
+    interruption.at = 0;
+    interruption.point = point;
+    interruption.other = other;
+    interruption.done = false;
+    alone_hook = interrupt;
+    call();
+    alone_hook = NULL;
+    return interruption.done;
+}

@@ -7,7 +7,6 @@
  */
 #include <weir/weir.h>
 
-#include <setjmp.h>
 #include <stdio.h>
 
 #include "alone.h"
@@ -15,9 +14,6 @@
 enum { LIMIT = 10, WINDOW = 100, CHARGED = 8, HUGE_COST = LIMIT + 1, SMALL = 3, BETWEEN = 5 };
 
 static weir *limiter;
-static unsigned at, interrupted_at;
-static bool interrupted;
-static jmp_buf away;
 
 static int take(uint64_t cost, uint64_t now)
 {
@@ -62,64 +58,27 @@ static void peek_between(void)
     alone_want("a call between the steps of a refusal", 1, (uint64_t)peek_later());
 }
 
-/* --- one call, at each of its points in turn interrupted by another --- */
-
-static void (*other)(void);
-
-/* What interrupts cannot wait for what it has interrupted: then it is given up. It has changed nothing so far. */
-static void give_up(enum weiri_access access, const void *place)
-{
-    (void)place;
-    if (access == WEIRI_PAUSE)
-        longjmp(away, 1);
-}
-
-static void interrupt(enum weiri_access access, const void *place)
-{
-    (void)access;
-    (void)place;
-    if (at++ != interrupted_at)
-        return;
-    static unsigned nesting;
-    nesting = alone_nesting;
-    interrupted = true;
-    alone_hook = give_up;
-    if (setjmp(away) == 0)
-        other();
-    alone_hook = NULL;
-    alone_nesting = nesting;
-}
-
-static bool perform(void (*call)(void))
+/* One call, at each of its points in turn interrupted by another. */
+static void perform(void (*call)(void), void (*other)(void))
 {
     const weir_rule rule = {.limit = LIMIT, .window_ns = WINDOW, .algorithm = WEIR_LOG, .meter = WEIR_PER_COST};
     weir_options options = weir_options_manual();
-    alone_want("open", 0, (uint64_t)weir_open(&limiter, &rule, 1, &options));
-    alone_want("the charge", 1, (uint64_t)take(CHARGED, 50));
-    refuse_for_ever();
-    at = 0;
-    interrupted = false;
-    alone_hook = interrupt;
-    call();
-    alone_hook = NULL;
-    alone_want("in the end", 1, (uint64_t)peek_later());
-    alone_want("close", 0, (uint64_t)weir_close(limiter));
-    return interrupted;
-}
-
-static void perform_all(void (*call)(void), void (*interrupting)(void))
-{
-    other = interrupting;
-    interrupted_at = 0;
-    while (perform(call))
-        interrupted_at++;
-    alone_want("a call has points", 1, interrupted_at > 10);
-    printf("%u points\n", interrupted_at);
+    unsigned point = 0;
+    for (bool more = true; more; point++) {
+        alone_want("open", 0, (uint64_t)weir_open(&limiter, &rule, 1, &options));
+        alone_want("the charge", 1, (uint64_t)take(CHARGED, 50));
+        refuse_for_ever();
+        more = alone_interrupted(point, call, other);
+        alone_want("in the end", 1, (uint64_t)peek_later());
+        alone_want("close", 0, (uint64_t)weir_close(limiter));
+    }
+    alone_want("a call has points", 1, point > 10);
+    printf("%u points\n", point);
 }
 
 int main(void)
 {
-    perform_all(peek_interrupted, charge_again);
-    perform_all(refuse_for_a_while, peek_between);
+    perform(peek_interrupted, charge_again);
+    perform(refuse_for_a_while, peek_between);
     return 0;
 }

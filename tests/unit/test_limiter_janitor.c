@@ -200,6 +200,31 @@ Test(janitor, sweeps_and_frees_without_being_asked)
     cr_assert_eq(weir_close(limiter), 0);
 }
 
+/* More keys than it looks at in one hold of the gate: all but the last are charged in the caller's future. */
+Test(janitor, sweeps_to_the_end_of_a_large_table)
+{
+    weir_options options = weir_options_default();
+    weir *limiter;
+
+    options.max_lateness_ns = 0;
+    options.sweep_interval_ns = 1;
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &options), 0);
+    for (uint64_t i = 0; i < 5000; i++) {
+        weir_request request = {.key = &i, .key_len = sizeof i, .cost = 1};
+        cr_assert_eq(weir_take(limiter, &request, weir_now(limiter) + WEIR_HOUR, NULL), 1);
+    }
+    uint64_t last = ~UINT64_C(0xff);
+    weir_identity identity = {{last | WEIRI_MARK_HASHED, 1}, last, limiter->owner};
+    weir_request request = {.identity = &identity, .cost = 1};
+    cr_assert_eq(weir_take(limiter, &request, WEIR_NOW, NULL), 1);
+    weir_statistics statistics = {.struct_size = sizeof statistics};
+    do {
+        sched_yield();
+        cr_assert_eq(weir_stats(limiter, &statistics), 0);
+    } while (statistics.swept != 1 || statistics.keys != 5000);
+    cr_assert_eq(weir_close(limiter), 0);
+}
+
 /* A turn long before the next sweep: what is retired goes, and nothing is swept. */
 Test(janitor, comes_at_once_where_it_is_woken)
 {
@@ -225,7 +250,8 @@ Test(janitor, comes_at_once_where_it_is_woken)
 }
 
 /* In the place of the C library's: where the janitor has nothing to do, it goes to sleep here. */
-static weiri_a64 naps;
+static weiri_a64 naps, woken;
+static weiri_a32 slow; /* 1: others run before it goes on */
 
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict until)
@@ -233,7 +259,28 @@ int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *
     int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
     *(void **)&real = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
     weiri_add_relaxed_64(&naps, 1);
-    return real(condition, mutex, until);
+    int result = real(condition, mutex, until);
+    for (unsigned i = 0; i < 1000 && weiri_load_acquire_32(&slow); i++)
+        sched_yield();
+    weiri_add_relaxed_64(&woken, 1);
+    return result;
+}
+
+Test(janitor, is_gone_when_the_last_limiter_is_closed_however_slow_it_is)
+{
+    weir_options options = weir_options_default();
+    weir *limiter;
+
+    options.sweep_interval_ns = 1000 * WEIR_HOUR;
+    for (unsigned i = 0; i < 3; i++) {
+        cr_assert_eq(weir_open(&limiter, &rule, 1, &options), 0);
+        while (weiri_load_relaxed_64(&naps) == weiri_load_relaxed_64(&woken))
+            sched_yield();
+        weiri_store_release_32(&slow, 1);
+        cr_assert_eq(weir_close(limiter), 0);
+        cr_assert_eq(weiri_load_relaxed_64(&naps), weiri_load_relaxed_64(&woken));
+        weiri_store_release_32(&slow, 0);
+    }
 }
 
 Test(janitor, goes_back_to_sleep_each_time_it_was_woken)

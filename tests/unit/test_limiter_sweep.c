@@ -97,7 +97,7 @@ static weir *open_one(struct bench *bench, size_t which, weir_identity *key, uin
     return limiter;
 }
 
-/* A new node that is charged by one rule alone: what the other had recorded was dropped, and stays so for late calls. */
+/* A new node that one rule alone charges: what the other had recorded was dropped, and stays so for late calls. */
 Test(sweep, a_rule_that_a_new_node_does_not_charge_knows_when_its_charges_were_dropped)
 {
     static const weir_rule two[] = {
