@@ -39,6 +39,10 @@ flood: deps
 fuzz: deps
 	@WEIR_FUZZ_SECONDS=$(or $(SECONDS),60) scripts/fuzz.sh $(TARGETS)
 
+# Breaks src on purpose, one break after the other, and shows that the tests see each; NAMES=... for some of them.
+mutation: deps
+	@scripts/mutation.sh $(NAMES)
+
 bench: deps
 	@scripts/bench.sh
 
@@ -51,4 +55,4 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test schedule torture flood fuzz bench install clean
+.PHONY: all deps demo test schedule torture flood fuzz mutation bench install clean

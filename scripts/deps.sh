@@ -6,7 +6,7 @@ packages=(
   gcc g++ libc6-dev clang libclang-rt-14-dev meson ninja-build pkg-config # to build
   liburcu-dev libck-dev                                                   # the library
   libcsv-dev libjansson-dev uthash-dev                                    # the tool, the benchmark
-  libcriterion-dev valgrind libc6-dbg jq spin                             # the tests
+  libcriterion-dev valgrind libc6-dbg jq patch spin                       # the tests
 )
 
 if ! command -v dpkg-query >/dev/null; then
