@@ -5,6 +5,7 @@
  */
 #include "limiter_bench.h"
 
+#include <errno.h>
 #include <sched.h>
 
 enum { KEYS = 400, WINDOW = 10 };
@@ -121,6 +122,82 @@ Test(sweep, a_rule_that_a_new_node_does_not_charge_knows_when_its_charges_were_d
     cr_assert_eq(take(limiter, &key, 5, 59), 0); /* it bears the time of the drop */
     cr_assert_eq(take(limiter, &key, 5, 60), 1);
     bench_close(&bench);
+}
+
+Test(sweep, drops_nothing_before_max_lateness_has_passed_nor_near_time_zero)
+{
+    enum { LATENESS = 1000 };
+    for (size_t which = 0; which < RULES; which++) {
+        struct bench bench;
+        weir_identity key;
+        weir *limiter = open_one(&bench, which, &key, LATENESS); /* charged at 0, in no window from 3 * WINDOW on */
+        for (uint64_t now = 0; now <= LATENESS; now += 10)
+            cr_assert_eq(weir_sweep(limiter, now, 0), 1);
+        cr_assert_eq(stats_of(limiter).keys, 1);
+        cr_assert_eq(weir_sweep(limiter, LATENESS + 3 * WINDOW, 0), 1);
+        cr_assert_eq(stats_of(limiter).keys, 0);
+        bench_close(&bench);
+    }
+}
+
+/* The table is full, and one key has expired: in the new key's segment, far from where the next sweep begins. */
+Test(sweep, a_full_table_drops_what_has_expired_in_the_new_keys_own_segment)
+{
+    for (size_t which = 0; which < RULES; which++) {
+        struct bench bench;
+        weir *limiter = bench_open(&bench, &rules[which], 1, 40);
+        weir_identity expired = key_at(limiter, UINT64_MAX << 32, 1, KEYS);
+        weir_identity new = key_at(limiter, UINT64_MAX << 32, 2, KEYS + 1);
+
+        limiter->table.max_keys = KEYS + 1;
+        fill(limiter, 45);
+        cr_assert_eq(take(limiter, &expired, 5, 5), 1);
+        cr_assert_eq(stats_of(limiter).keys, KEYS + 1);
+        cr_assert_eq(weiri_load_acquire_64(&limiter->sweep_at), 0);
+        cr_assert_gt(segment_of(limiter, &new)->depth, 0);
+        cr_assert_eq(take(limiter, &new, 5, 65), 1);
+        cr_assert_eq(stats_of(limiter).keys, KEYS + 1);
+        cr_assert_eq(stats_of(limiter).swept, 1);
+        bench_close(&bench);
+    }
+}
+
+static uint64_t custom_now;
+
+static uint64_t custom_clock(void *unused)
+{
+    (void)unused;
+    return custom_now;
+}
+
+/* The time of a drop is never of a caller's future, and a clock's nonsense is no time. */
+Test(sweep, goes_by_the_clock_where_a_caller_is_ahead_of_it)
+{
+    for (size_t which = 0; which < RULES; which++) {
+        weir_options options = weir_options_manual();
+        weir *limiter;
+        options.clock = WEIR_CLOCK_CUSTOM;
+        options.clock_read = custom_clock;
+        options.max_lateness_ns = 0;
+        custom_now = 0;
+        cr_assert_eq(weir_open(&limiter, &rules[which], 1, &options), 0);
+        weir_identity key = key_at(limiter, 0, 1, 1);
+        cr_assert_eq(take(limiter, &key, 5, WEIR_NOW), 1);
+
+        cr_assert_eq(weir_sweep(limiter, 1000, 0), 1);
+        cr_assert_eq(stats_of(limiter).keys, 1);
+        cr_assert_eq(take(limiter, &key, 5, WEIR_NOW), 0);
+        custom_now = WEIR_TIME_MAX + 1;
+        cr_assert_eq(take(limiter, &key, 5, WEIR_NOW), -EINVAL);
+        cr_assert_eq(weir_now(limiter), WEIR_NOW);
+        cr_assert_eq(weir_sweep(limiter, 1000, 0), 1); /* nor may anything be dropped by it */
+        cr_assert_eq(stats_of(limiter).keys, 1);
+        custom_now = WEIR_TIME_MAX;
+        cr_assert_eq(weir_now(limiter), WEIR_TIME_MAX);
+        cr_assert_eq(weir_sweep(limiter, 1000, 0), 1);
+        cr_assert_eq(stats_of(limiter).keys, 0);
+        weir_close(limiter);
+    }
 }
 
 Test(sweep, leaves_a_busy_node_and_takes_it_the_next_time)

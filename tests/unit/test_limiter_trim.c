@@ -114,3 +114,20 @@ Test(trim, a_log_that_stays_busy_gives_dead_chunks_back_with_its_charges)
     cr_assert_lt(bytes, one + 8 * (MANY / 8), "got %" PRIu64, bytes); /* a last chunk and the index of many stay */
     bench_close(&bench);
 }
+
+Test(trim, a_log_that_falls_to_one_chunk_needs_no_index)
+{
+    for (uint64_t left = 8; left < MANY / 2; left += left / 8 + 8) { /* in one chunk of many, or astride of two */
+        struct bench bench;
+        weir *limiter = bench_open(&bench, &log_alone, 1, 0);
+        weir_identity key = key_at(limiter, 0, 0, 1);
+
+        charge(limiter, &key, MANY - left, 0);
+        charge(limiter, &key, left, 500);
+        cr_assert_eq(weir_sweep(limiter, SHORT, 0), 1);
+        const weiri_log *log = weiri_log_of(limiter, node_of(limiter, &key), 0);
+        cr_assert_eq(log->next - log->first, left);
+        cr_assert(log->chunks > 1 || log->index_capacity == 0, "%" PRIu64 " left", left);
+        bench_close(&bench);
+    }
+}

@@ -53,6 +53,20 @@ static void check_rows(weir_rule rule, const row *rows, size_t count)
         check_rows((weir_rule)rule, rows, sizeof rows / sizeof *rows);                                                 \
     } while (0)
 
+Test(window_decide, a_charge_fits_up_to_the_limit_and_sums_beyond_64_bits_do_not_matter)
+{
+    cr_assert(weiri_fits(0, 5, 5));
+    cr_assert(weiri_fits(5, 5, 0));
+    cr_assert(weiri_fits(2, 5, 3));
+    cr_assert(!weiri_fits(3, 5, 3));
+    cr_assert(!weiri_fits(6, 5, 0));
+    cr_assert(!weiri_fits(0, 5, 6));
+    cr_assert(!weiri_fits(0, 5, UINT64_MAX));
+    cr_assert(!weiri_fits(UINT64_MAX, 5, UINT64_MAX));
+    cr_assert(!weiri_fits(UINT64_MAX, INT64_MAX, 1));
+    cr_assert(weiri_fits(0, UINT64_MAX, UINT64_MAX));
+}
+
 Test(window_decide, sums_that_pass_the_largest_limit_are_refused)
 {
     CHECK_ROWS(BUCKETS(INT64_MAX, 100, 100), {0, INT64_MAX - 5, 1, 5, 0}, {1, 100, 0, 5, 99}, {1, 5, 1, 0, 0});
