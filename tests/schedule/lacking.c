@@ -1,7 +1,7 @@
 /*
  * A charge for which a log has no room asks for memory outside the lock; before it has the lock again, others may have
  * used what was there, and more is needed. At each of its points others come in between: every charge is kept (C), none
- * is made twice (A), and all memory comes back (F, G).
+ * is made twice (A), and all memory comes back (F, G). Where there is none at all, it does not ask for ever.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -53,8 +53,33 @@ static bool perform(unsigned before, unsigned point)
     return more;
 }
 
+/* The memory of a log that grows is refused, as often as it is asked for. */
+static void perform_without(void)
+{
+    const weir_rule rule = {.limit = LIMIT, .window_ns = WEIR_SECOND, .algorithm = WEIR_LOG,
+                            .meter = WEIR_PER_REQUEST};
+    test_allocator counting = {0};
+    weir_options options = weir_options_manual();
+    weir_request request = weir_request_for("key", 3);
+    weir_decision decision;
+    options.allocator = test_allocator_for(&counting);
+    alone_want("open", 0, (uint64_t)weir_open(&limiter, &rule, 1, &options));
+    take();
+    counting.fail_from = 1;
+    unsigned taken = 1;
+    while (weir_take(limiter, &request, WEIR_SECOND, &decision) == 1)
+        taken++;
+    alone_want("charges that there was room for", 4, taken);
+    alone_want("why no more", WEIR_NO_MEMORY, decision.flags);
+    test_allocator_relent(&counting);
+    take();
+    alone_want("close", 0, (uint64_t)weir_close(limiter));
+    alone_want("blocks that are left", 0, counting.blocks);
+}
+
 int main(void)
 {
+    perform_without();
     uint64_t points = 0;
     for (unsigned before = 1; before < BEFORE; before++) /* in some of them there is room, in others not */
         for (unsigned point = 0; perform(before, point); point++)

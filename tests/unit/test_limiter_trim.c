@@ -117,17 +117,19 @@ Test(trim, a_log_that_stays_busy_gives_dead_chunks_back_with_its_charges)
 
 Test(trim, a_log_that_falls_to_one_chunk_needs_no_index)
 {
-    for (uint64_t left = 8; left < MANY / 2; left += left / 8 + 8) { /* in one chunk of many, or astride of two */
+    const uint64_t left = 200;
+    for (uint64_t all = MANY - 700; all <= MANY; all += 50) { /* they are in one chunk of many, or astride of two */
         struct bench bench;
         weir *limiter = bench_open(&bench, &log_alone, 1, 0);
         weir_identity key = key_at(limiter, 0, 0, 1);
 
-        charge(limiter, &key, MANY - left, 0);
+        charge(limiter, &key, all - left, 0);
         charge(limiter, &key, left, 500);
         cr_assert_eq(weir_sweep(limiter, SHORT, 0), 1);
         const weiri_log *log = weiri_log_of(limiter, node_of(limiter, &key), 0);
         cr_assert_eq(log->next - log->first, left);
-        cr_assert(log->chunks > 1 || log->index_capacity == 0, "%" PRIu64 " left", left);
+        cr_assert_eq(log->chunks, 1, "%" PRIu64 " charged", all);
+        cr_assert_eq(log->index_capacity, 0, "%" PRIu64 " charged", all);
         bench_close(&bench);
     }
 }
