@@ -246,3 +246,23 @@ Test(limits, a_full_table_may_admit_unrecorded_instead)
         weir_close(limiter);
     }
 }
+
+/* Old limits wait for a grace period: without a janitor, who changes them often sees to that too (F). */
+Test(limits, changed_for_ever_take_no_more_than_a_mebibyte)
+{
+    const uint64_t mebibyte = UINT64_C(1) << 20;
+    weir_rule rule = {.limit = 5, .window_ns = 10, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_REQUEST};
+    weir *limiter = manual_limiter(&rule, 1, 0, NULL);
+    uint64_t most = 0;
+
+    cr_assert_not_null(limiter);
+    for (unsigned i = 0; i < 40000; i++) { /* some hundred bytes each */
+        cr_assert_eq(weir_set_limits(limiter, 0, &(uint64_t){5}, 1), 0);
+        weir_statistics statistics = {.struct_size = sizeof statistics};
+        cr_assert_eq(weir_stats(limiter, &statistics), 0);
+        most = statistics.retired_bytes > most ? statistics.retired_bytes : most;
+    }
+    cr_assert_gt(most, mebibyte / 2); /* and not every time either */
+    cr_assert_leq(most, mebibyte);
+    weir_close(limiter);
+}

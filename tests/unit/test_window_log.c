@@ -241,6 +241,7 @@ Test(window_log, a_last_chunk_without_a_record_is_not_looked_into)
     memset((char *)last + 8, 0, header(last, 1) * sizeof(uint64_t)); /* as if older than all others */
     EQUALS(look(t, 1200).used, now - 201);
     EQUALS(look(t, 1100).used, now - 101);
+    EQUALS(look(t, 1000 + now - 3).used, 2); /* in the chunk before it */
     twin_free(t);
 }
 
