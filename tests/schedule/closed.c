@@ -8,6 +8,8 @@
 #include <weir/weir.h>
 
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../../src/sync/gate.h"
 #include "alone.h"
@@ -225,11 +227,37 @@ static void hold_against_a_fork(void)
         alone_want("points in becoming a holder", 2, close_at - 1);
 }
 
+/* --- a thread that a fork finds between two instructions of becoming a holder --- */
+
+/* It adds itself when the handler has looked at the holders for the last time but one; it would back out next. */
+static void add_late(enum weiri_access access, const void *place)
+{
+    if (access == WEIRI_LOAD && place == holders[1])
+        (*(uint32_t *)(uintptr_t)holders[0])++;
+}
+
+static void leave_it_behind(void)
+{
+    int status = -1;
+    fill(WEIR_LOG);
+    alone_hook = add_late;
+    pid_t child = fork();
+    alone_hook = NULL;
+    if (child == 0) /* where that thread is not, and nobody will back out */
+        _exit((int)(*holders[0] + *holders[1]));
+    alone_want("holders of the parent: that thread", 1, *holders[0]);
+    (*(uint32_t *)(uintptr_t)holders[0])--;
+    waitpid(child, &status, 0);
+    alone_want("holders of the child", 0, (uint64_t)status);
+    alone_want("close", 0, (uint64_t)weir_close(limiter));
+}
+
 int main(void)
 {
     find_both();
     perform_all();
     hold_against_a_fork();
+    leave_it_behind();
     puts("whoever takes a lock waits for the gate");
     return 0;
 }
