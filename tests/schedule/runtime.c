@@ -97,8 +97,11 @@ static void hand_on(void)
 void weiri_hook(enum weiri_access access, const void *place)
 {
     (void)place;
-    if (!world.active)
+    if (!world.active) {
+        if (++world.idle >= IDLE_MAX)
+            schedule_failed("no end before or after the threads run");
         return;
+    }
     struct thread *self = current();
     if (access == WEIRI_PAUSE) {
         self->waits = true;
@@ -207,6 +210,7 @@ static void thread_main(void *argument)
 void schedule_run(unsigned first)
 {
     const struct schedule_play *play = world.play;
+    world.idle = 0;
     play->prepare(play->argument);
     world.step = world.working = 0;
     world.next_choice = 0;

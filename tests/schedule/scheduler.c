@@ -103,6 +103,20 @@ static void read_published(void)
     weiri_rcu_leave();
 }
 
+/* The lock is left behind, and waited for when the threads are gone. */
+static void forget_to_unlock(void *argument, unsigned thread)
+{
+    (void)argument;
+    if (thread == 0)
+        weiri_spinlock_lock(&lock[0]);
+}
+
+static void lock_afterwards(void *argument)
+{
+    (void)argument;
+    weiri_spinlock_lock(&lock[0]);
+}
+
 static void free_at_once(void *argument, unsigned thread)
 {
     (void)argument;
@@ -186,8 +200,9 @@ int main(void)
                 examine("two locks in one order", lock_in_order, nothing, NULL) +
                 examine("a wait for what may be gone", wait_too_late, nothing, "nobody can go on") +
                 examine("a wait for what comes", wait_for_one, nothing, NULL) +
+                examine("a lock left behind", forget_to_unlock, lock_afterwards, "no end before or after") +
                 examine("freed at once", free_at_once, nothing, "what was freed is read") +
                 examine("freed after a grace period", free_after_grace, nothing, NULL);
-    printf("scheduler: %d of 8 wrong\n", wrong);
+    printf("scheduler: %d of 9 wrong\n", wrong);
     return wrong != 0;
 }

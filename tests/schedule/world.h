@@ -11,6 +11,7 @@
 
 enum {
     STEPS_MAX = 100000, /* more in one run, and it does not end */
+    IDLE_MAX = 1000000, /* the same before and after it */
     SWITCHES_MAX = 8,   /* chosen ones in a search, or changes of priority in a random run */
     CHOICES_MAX = 4096  /* that a random run can tell */
 };
@@ -36,6 +37,7 @@ struct world {
     const struct schedule_play *play;
     bool active;
     unsigned current;
+    uint64_t idle;    /* points passed before and after the threads run */
     uint64_t step;    /* points passed */
     uint64_t working; /* points that were not pauses */
     uint64_t longest;
