@@ -8,7 +8,7 @@
  * For each cast on each scene: every schedule with up to SWITCHES chosen switches, then RUNS random ones. Starved:
  * pairs, again and again with each allocation of theirs failing in turn. Crowds: RUNS times up to four threads of
  * several acts each, with random schedules. Deep: a few plays, with more switches. WEIR_TEST_SCALE shortens or
- * lengthens what is not told.
+ * lengthens what is not told; below 50 it takes a switch away.
  *
  * A failure prints WEIR_PLAY and WEIR_SCHEDULE: with these in the environment, that one schedule is run alone. A play
  * reads "KIND FILLING STARVE: ACT[,ACT...] ACT[,ACT...]", a word for each thread.
@@ -241,7 +241,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc > 1 && argc <= 4 && i < sizeof casts / sizeof *casts; i++) {
         if (strcmp(argv[1], casts[i].name) != 0)
             continue;
-        plan.switches = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : casts[i].switches;
+        unsigned fewer = random_scaled(100) < 50 && casts[i].switches > 0;
+        plan.switches = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : casts[i].switches - fewer;
         plan.runs = argc > 3 ? strtoull(argv[3], NULL, 10) : random_scaled(casts[i].runs);
         plan.starved = strcmp(argv[1], "starved") == 0;
         plan.seed = random_seed("schedule");
