@@ -9,6 +9,10 @@
  * "key's lock" means that a call waits at most for calls on the same key, each holding the lock for a number of steps
  * that grows at most with the logarithm of the limit (with buckets: with their number).
  *
+ * Cancellation: calls are no cancellation points, so that a thread cancelled meanwhile finishes its call first, provided
+ * that the host's own callbacks are none; asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS) is not
+ * supported inside a call.
+ *
  * fork: handlers are installed by the first weir_open; a child goes on from a copy of every limiter. weir uses liburcu's
  * bp flavour and calls its fork hooks: a host that uses the same flavour must not call them again. fork is not allowed
  * inside a read section of the host's own.

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "../sync/cancel.h"
 #include "../sync/spinlock.h"
 #include "limiter.h"
 
@@ -192,11 +193,8 @@ static bool take_off(weir *limiter)
         }
     }
     limiter->closing = true;
-    int before;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* waiting is a cancellation point; `life` is held */
     while (at_work == limiter)
         pthread_cond_wait(&left, &turn);
-    pthread_setcancelstate(before, &before);
     bool last = limiters == NULL;
     pthread_mutex_unlock(&turn);
     return last;
@@ -206,10 +204,12 @@ void weiri_janitor_remove(weir *limiter)
 {
     if (!limiter->tended)
         return;
+    int cancel = weiri_no_cancel_begin(); /* both wait with `life` held, where a thread may be cancelled */
     pthread_mutex_lock(&life);
     if (take_off(limiter))
         stop_thread();
     pthread_mutex_unlock(&life);
+    weiri_no_cancel_end(cancel);
 }
 
 bool weiri_janitor_wake(weir *limiter)

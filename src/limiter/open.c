@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "../sync/cancel.h"
 #include "../sync/stay.h"
 #include "node.h"
 #include "options.h"
@@ -102,7 +103,9 @@ static void free_limiter(weir *limiter)
 
 static int build(weir *limiter, const weir_rule *rules, size_t count, const weir_options *options)
 {
+    int cancel = weiri_no_cancel_begin(); /* asking for them may wait, and the limiter would be lost */
     int error = random_words(limiter);
+    weiri_no_cancel_end(cancel);
     if (error)
         return error;
     if (!fill_plans(limiter, rules, count, options)) {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "cancel.h"
 #include "rcu.h"
 #include "spinlock.h"
 
@@ -11,6 +12,7 @@ weiri_a32 weiri_gate;
 static weiri_a32 holders[2]; /* [1]: inside a read section of the host's own */
 static weiri_apointer others; /* const weiri_gate_handlers */
 static bool counted;          /* no grace period to be had: COUNTED stands for OPEN. Of the handlers alone */
+static int cancel;            /* how the thread that forks was to be cancelled. Of the handlers alone */
 
 /* One attempt to become a holder. */
 static bool try_hold(bool inside)
@@ -74,13 +76,14 @@ static void wait_for_sections(void)
         return;
     counted = !inside;
     struct timespec rest = {.tv_nsec = 200000000};
-    while (nanosleep(&rest, &rest) != 0) /* a signal came */
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR) /* a signal came; a filter may refuse it for good */
         continue;
 }
 
 static void before_fork(void)
 {
     handlers()->before();
+    cancel = weiri_no_cancel_begin(); /* sleeps, and so may handlers that the host installed first */
     weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_CLOSING); /* before looking at `holders` */
     wait_for_sections();
     wait_for_holders(false);
@@ -95,6 +98,7 @@ static void after_fork_in_parent(void)
     handlers()->parent();
     weiri_store_ordered_32(&weiri_gate, counted ? WEIRI_GATE_COUNTED : WEIRI_GATE_OPEN);
     weiri_rcu_after_fork_in_parent();
+    weiri_no_cancel_end(cancel);
     handlers()->after();
 }
 
@@ -104,6 +108,7 @@ static void after_fork_in_child(void)
     holders[0].word = holders[1].word = 0; /* nobody else is here */
     handlers()->child();
     weiri_store_ordered_32(&weiri_gate, counted ? WEIRI_GATE_COUNTED : WEIRI_GATE_OPEN);
+    weiri_no_cancel_end(cancel);
     handlers()->after();
 }
 

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cancel.h"
+
 #if WEIRI_TSAN
 char weiri_rcu_edge;
 #endif
@@ -20,7 +22,9 @@ bool weiri_rcu_wait(void)
 {
     if (!weiri_rcu_can_wait())
         return false;
+    int cancel = weiri_no_cancel_begin(); /* liburcu polls with its locks held, and its caller holds the gate */
     urcu_bp_synchronize_rcu();
+    weiri_no_cancel_end(cancel);
 #if WEIRI_TSAN
     __tsan_acquire(&weiri_rcu_edge);
 #endif

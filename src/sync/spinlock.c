@@ -1,9 +1,10 @@
 #include "spinlock.h"
 
 #include <ck_pr.h>
-#include <pthread.h>
 #include <sched.h>
 #include <time.h>
+
+#include "cancel.h"
 
 enum { SPINS = 10, YIELDS = 16 }; /* 2^10 stalls: some microseconds, more than any holder works when it runs */
 
@@ -20,10 +21,9 @@ void weiri_backoff(unsigned attempt)
     } else {
         /* The holder is not on a processor, and yielding does not help it on (a real-time spinner): sleep. That is a
          * cancellation point, where a thread that holds something must not end. */
-        int before;
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        int cancel = weiri_no_cancel_begin();
         nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-        pthread_setcancelstate(before, &before);
+        weiri_no_cancel_end(cancel);
     }
 }
 
