@@ -9,7 +9,8 @@
  *   (b) between weiri_gate_hold() and weiri_gate_release(): everything longer, such as waiting for a grace period.
  *
  * The gate is OPEN, CLOSING or CLOSED (or COUNTED, see below). The handler before a fork
- *   1. takes the janitor's lock for starting and stopping: two forks at once come one after the other,
+ *   1. takes the janitor's lock for starting and stopping: two forks at once come one after the other;
+ *      from here until it is over the thread is not cancelled,
  *   2. stores CLOSING, sequentially consistent,
  *   3. waits for a grace period: every section that saw OPEN is over, its locks are free (RCU: a section that did not
  *      see the store began before the wait),

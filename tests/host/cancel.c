@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <urcu/urcu-bp.h>
 
-enum { KEYS = 200, SECONDS = 200, CHILD_SECONDS = 60 };
+enum { KEYS = 200, SECONDS = 200, CHILD_SECONDS = 20 };
 
 static test_heap heap;
 static weir *limiter, *tended, *opened_one; /* manual; with the janitor; by who is cancelled */
