@@ -27,13 +27,13 @@ int weiri_unrecorded(const weir *limiter, uint32_t flag, weir_decision *decision
 /* Drops expired nodes in the key's segment, or in the next one in turn. Where the gate is closed, fewer. */
 static void drop_nodes(weiri_ask *ask, weiri_segment *segment, uint64_t time)
 {
-    bool counted = false;
-    bool holding = ask->holding || (weiri_gate_pass(&counted) && counted);
+    bool held = false;
+    bool holding = ask->holding || (weiri_gate_pass(&held) && held);
     if (segment)
         weiri_sweep_nodes(ask->limiter, segment, time, false, holding);
     else
         weiri_sweep_next(ask->limiter, time, holding);
-    if (counted)
+    if (held)
         weiri_gate_release(true);
 }
 

@@ -59,10 +59,10 @@ static inline bool weiri_gate_is_open(void)
 bool weiri_gate_wait(void);
 
 /*
- * Inside a read section, for locks that are only tried: is the gate open, or counted? Never waits. *counted: the caller
+ * Inside a read section, for locks that are only tried: is the gate open, or counted? Never waits. *holding: the caller
  * has become a holder, and calls weiri_gate_release(true) when it is through.
  */
-bool weiri_gate_pass(bool *counted);
+bool weiri_gate_pass(bool *holding);
 
 /* Waits until it may be a holder, and is. Returns which kind, for weiri_gate_release: true inside a section of the
  * host's own. */

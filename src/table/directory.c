@@ -233,16 +233,16 @@ void weiri_directory_publish(weiri_directory *directory, weiri_memory *memory, u
 {
     struct spare spare = {0};
     struct want want = {0};
-    bool counted, locked;
+    bool holding, locked;
     do {
         if (want.pages && !spare_make(memory, &spare, &want))
             break; /* no memory: the way over the predecessor stays */
-        locked = weiri_gate_pass(&counted) && weiri_spinlock_try(&directory->lock);
+        locked = weiri_gate_pass(&holding) && weiri_spinlock_try(&directory->lock);
         if (locked) {
             want = publish_some(directory, memory, hash, &spare);
             weiri_spinlock_unlock(&directory->lock);
         }
-        if (counted)
+        if (holding)
             weiri_gate_release(true);
     } while (locked && want.pages);
     spare_free(memory, &spare);

@@ -275,9 +275,9 @@ static pid_t fork_counted(void)
     steps = 0;
     pid_t pid = fork();
     if (pid == 0) { /* it goes on counting, and can go through */
-        bool counted;
+        bool holding;
         bool good = !wrong && weiri_load_acquire_32(&weiri_gate) == WEIRI_GATE_COUNTED && weiri_gate_wait() &&
-                    weiri_gate_pass(&counted) && counted && !weiri_gate_hold();
+                    weiri_gate_pass(&holding) && holding && !weiri_gate_hold();
         execl(good ? "/bin/true" : "/bin/false", "child", (char *)NULL);
         _exit(2);
     }
@@ -297,15 +297,15 @@ static void check_counted(pid_t pid)
 /* What takes a lock in a section: it has become a holder, of which the fork must know. */
 static void *hold_counted(void *argument)
 {
-    bool counted = true, *tries = argument;
+    bool holding = true, *tries = argument;
     weiri_rcu_enter();
     if (weiri_gate_is_open())
         return "a counted gate lets sections through that nobody counts";
     if (!*tries) {
         weiri_rcu_leave();
-        counted = weiri_gate_wait();
+        holding = weiri_gate_wait();
         weiri_rcu_enter();
-    } else if (!weiri_gate_pass(&counted)) {
+    } else if (!weiri_gate_pass(&holding)) {
         return "a counted gate cannot be passed";
     }
     weiri_store_release_32(&started, 1);
@@ -313,7 +313,7 @@ static void *hold_counted(void *argument)
     linger();
     weiri_store_release_32(&over, 1);
     weiri_rcu_leave();
-    if (!counted)
+    if (!holding)
         return "a counted gate did not make a holder";
     weiri_gate_release(true);
     return NULL;
@@ -321,10 +321,10 @@ static void *hold_counted(void *argument)
 
 Test(gate, where_the_kernel_refuses_membarrier_whoever_takes_a_lock_is_waited_for)
 {
-    bool counted = true;
+    bool holding = true;
     cr_assert_eq(weiri_gate_install(&handlers), 0);
-    cr_assert(weiri_gate_pass(&counted));
-    cr_assert(!counted); /* open */
+    cr_assert(weiri_gate_pass(&holding));
+    cr_assert(!holding); /* open */
     if (!refuse_membarrier()) {
         fprintf(stderr, "gate: skipped: membarrier cannot be taken away here\n");
         cr_skip_test("membarrier cannot be taken away here");
