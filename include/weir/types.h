@@ -1,5 +1,6 @@
 /*
- * weir/types.h: what a caller hands to the limiter and gets back. Types and constants only; the functions are in weir.h.
+ * weir/types.h: what a caller hands to the limiter and gets back. Types and constants only; the functions are in
+ * weir.h.
  *
  * Times are uint64_t nanoseconds, at most 2^63-1, all of one limiter on one clock. Durations are nanoseconds too.
  * weir_rule, weir_request and weir_decision are 64 bytes each: they are array strides and never grow. Reserved fields
@@ -144,8 +145,8 @@ typedef struct weir_options {
                                     endless, nothing is ever dropped. Default 1 s */
     uint64_t sweep_interval_ns;  /* the janitor's pause between sweeps; 0: an eighth of the longest window, at least
                                     100 ms and at most 5 s */
-    uint32_t janitor;            /* 1: the process's one janitor thread sweeps and frees; 0: the caller does. Ignored for
-                                    manual and custom clocks, which have none */
+    uint32_t janitor;            /* 1: the process's one janitor thread sweeps and frees; 0: the caller does. Ignored
+                                    for manual and custom clocks, which have none */
     uint32_t plans;              /* number of plans; 0: one, with the rules' own limits */
     const uint64_t *plan_limits; /* plans x rules limits, plan by plan; read by weir_open alone */
     uint64_t max_limit;          /* what any limit may reach by weir_set_limits; 0: as far as the algorithm goes, but

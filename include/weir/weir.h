@@ -10,12 +10,12 @@
  * that grows at most with the logarithm of the limit (with buckets: with their number).
  *
  * Cancellation: calls are no cancellation points, so that a thread cancelled meanwhile finishes its call first, provided
- * that the host's own callbacks are none; asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS) is not
- * supported inside a call.
+ * that the host's own callbacks are none; asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS) is not supported
+ * inside a call.
  *
- * fork: handlers are installed by the first weir_open; a child goes on from a copy of every limiter. weir uses liburcu's
- * bp flavour and calls its fork hooks: a host that uses the same flavour must not call them again. fork is not allowed
- * inside a read section of the host's own.
+ * fork: handlers are installed by the first weir_open; a child goes on from a copy of every limiter. weir uses
+ * liburcu's bp flavour and calls its fork hooks: a host that uses the same flavour must not call them again. fork is
+ * not allowed inside a read section of the host's own.
  *
  * seccomp: a filter that refuses membarrier belongs before the process starts to use liburcu (as one that exec passes
  * on): then nothing differs. One that comes later costs: what is retired is kept until weir_close, since no grace
@@ -107,12 +107,12 @@ WEIR_CHECKED bool weir_allow(weir *limiter, const void *key, size_t key_len);
  *   now       ns on the limiter's clock, or WEIR_NOW; late, equal and backward times are legal and grant nothing
  *   decision  NULL (the verdict alone: cheaper, and without a division), or where the whole answer goes
  * Returns 1 accepted, 0 refused, or -EINVAL (key_len, plan, flags, reserved fields, now out of range, an identity of
- * another limiter, WEIR_NOW without a clock): nothing was recorded, and *decision is not filled. A full table or lack of memory is no error: the
- * call is decided by options.when_full and flagged in the decision.
+ * another limiter, WEIR_NOW without a clock): nothing was recorded, and *decision is not filled. A full table or lack
+ * of memory is no error: the call is decided by options.when_full and flagged in the decision.
  * Progress: lock-free where the only rule is a counter below 2^32; else key's lock, and a refusal that an earlier one
  * covers (same key, at least its cost, nothing changed since; for a whole decision, its very cost) takes no lock and
- * stores nothing. On a limiter without a janitor, a call that changed the table and finds more than max(1 MiB, an eighth)
- * of the memory retired waits for one grace period before it returns.
+ * stores nothing. On a limiter without a janitor, a call that changed the table and finds more than max(1 MiB, an
+ * eighth) of the memory retired waits for one grace period before it returns.
  * Cost: one SipHash of the key, one cache line of the table; for nodes one or two more.
  * Source: sliding log and counters as in docs/algorithms.md.
  */
@@ -169,8 +169,8 @@ WEIR_CHECKED int weir_set_limits(weir *limiter, uint32_t plan, const uint64_t *l
  *   max_keys  about how many keys to look at before returning (a segment of some 40 is looked at whole); 0: all
  * A bounded call goes on where the last bounded one stopped. Returns 1 when this call reached the end of the table,
  * 0 when it stopped before, -EINVAL (now).
- * Thread-safety: any; two bounded sweeps at once may look at the same keys. Progress: never waits for a key's lock (tried, and tried once
- * more at the end).
+ * Thread-safety: any; two bounded sweeps at once may look at the same keys. Progress: never waits for a key's lock
+ * (tried, and tried once more at the end).
  */
 WEIR_API int weir_sweep(weir *limiter, uint64_t now, uint64_t max_keys);
 
@@ -193,7 +193,8 @@ WEIR_API int weir_each(weir *limiter, uint64_t now, int (*visit)(void *argument,
 /*
  * Fills what fits of *statistics (struct_size set by the caller to the size of its own); fields that this library does
  * not know are set to 0.
- * Returns 0, or -EINVAL (struct_size is too small). Thread-safety: any. Progress: wait-free. Cost: some dozen cache lines.
+ * Returns 0, or -EINVAL (struct_size is too small). Thread-safety: any. Progress: wait-free. Cost: some dozen cache
+ * lines.
  */
 WEIR_API int weir_stats(const weir *limiter, weir_statistics *statistics);
 

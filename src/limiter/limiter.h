@@ -117,14 +117,15 @@ bool weiri_cell_live(const void *limiter, weiri_pair state, uint64_t time);
 bool weiri_node_live(const void *limiter, weiri_pair state, uint64_t time);
 
 /* --- sweep.c --- */
-/* Turns the expired nodes of a segment to FRESH; `trims`: and gives back what live ones no longer need. False: the fork gate is closed, and some were left. */
+/* Turns the expired nodes of a segment to FRESH; `trims`: and gives back what live ones no longer need. `holding`: as
+ * below. False: the fork gate is closed, and some were left. */
 bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool trims, bool holding);
 
 /* Sweeps one segment, where the last bounded sweep stopped. Inside a read section. */
 void weiri_sweep_next(weir *limiter, uint64_t time, bool holding);
 
-/* Sweeps from *hash on; stops at the end (*hash = 0) or after about max_keys keys. Results of weir_sweep. `holding`: the
- * caller is a holder of the fork gate, and sees to retired memory itself. */
+/* Sweeps from *hash on; stops at the end (*hash = 0) or after about max_keys keys. Results of weir_sweep. `holding`:
+ * the caller is a holder of the fork gate, and sees to retired memory itself. */
 int weiri_sweep_some(weir *limiter, uint64_t *hash, uint64_t time, uint64_t max_keys, bool holding);
 
 /* --- janitor.c --- */
