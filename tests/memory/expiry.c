@@ -4,8 +4,9 @@
  *
  *     64 KiB + 160 a live key (nodes: + 192, and 8 a bucket) + 8 (with costs 16) a live record + 6 x most keys ever
  *
- * with no key, with some keys alive, after one record each or many; and it stays so round after round. What
- * weir_stats tells is what the allocator counts.
+ * with no key, with some keys alive, after one record each or many; and it stays so round after round. (The contract
+ * says 8 x most keys, after any length of time; what has not lasted long, as here, leaves less, and is held to that.)
+ * What weir_stats tells is what the allocator counts.
  *
  * SPDX-License-Identifier: MIT
  */
