@@ -10,6 +10,10 @@
 #include "era.h"
 #include "disturb.h"
 
+#ifndef HISTORIES_WATCHED
+#define HISTORIES_WATCHED 0
+#endif
+
 enum { IN_BURST = 12 };
 
 struct run {
@@ -86,6 +90,30 @@ static struct era_sums total(const struct era_sums *sums)
     return all;
 }
 
+static void want_at_least(const char *what, uint64_t bound, uint64_t got)
+{
+    if (got < bound)
+        failed("%s: wanted at least %" PRIu64 ", got %" PRIu64, what, bound, got);
+}
+
+/* Histories in which next to nothing happened, or one call after the other, prove nothing. The floors are a fifth to a
+ * half of what is usual. */
+static void want_enough(const struct era_sums *all, uint64_t eras)
+{
+    want_at_least("histories", eras, all->histories);
+    want_at_least("calls", 30 * eras, all->calls);
+    want_at_least("accepted", 10 * eras, all->accepted);
+    want_at_least("refused", 15 * eras, all->refused);
+    want_at_least("flagged late", eras / 2, all->late);
+    want_at_least("unrecorded", eras / 10, all->unrecorded);
+    want_at_least("splits", 2 * eras, all->splits);
+    want_at_least("compactions", eras, all->compactions);
+    want_at_least("keys swept", eras / 5, all->swept);
+    want_at_least("calls at once", HISTORIES_WATCHED ? 6 : 3, all->overlap);
+    want_at_least("pauses", HISTORIES_WATCHED ? 150 * eras : 0, disturb_pauses());
+    want_at_least("cells helped", HISTORIES_WATCHED ? eras / 8 : 0, all->helped);
+}
+
 int main(void)
 {
     static struct run run;
@@ -103,5 +131,6 @@ int main(void)
            all.accepted, all.refused, all.late, all.unrecorded);
     printf("%" PRIu64 " splits, %" PRIu64 " compactions, %" PRIu64 " cells helped, %" PRIu64 " keys swept\n",
            all.splits, all.compactions, all.helped, all.swept);
+    want_enough(&all, eras);
     return 0;
 }
