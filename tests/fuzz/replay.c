@@ -1,6 +1,7 @@
 /*
  * Runs a target over files, or over all files of folders, in the order of their names: a fuzz target as a test, with
- * any compiler. The name of each file is printed first, so that the last one tells where the process ended.
+ * any compiler. The name of each file is printed first, so that the last one tells where the process ended. A folder in
+ * which there is no file, or one that is not there, is a failure: nothing was tested.
  *
  *     replay FILE-OR-FOLDER...
  *
@@ -75,8 +76,13 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     alarm(300); /* an input on which something never ends */
     LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
-    for (int i = 1; i < argc; i++)
+    FUZZ_HOLDS(argc > 1, "no file or folder is named");
+    for (int i = 1; i < argc; i++) {
+        unsigned long before = files;
+
         replay(argv[i]);
+        FUZZ_HOLDS(files > before, "%s: there is no file in it", argv[i]);
+    }
     printf("%lu files\n", files);
-    return files == 0; /* nothing was tested */
+    return 0;
 }
