@@ -1,5 +1,6 @@
 /*
  * The published traces through the pure functions: every field of every answer, asked as a peek and then as a take.
+ * Exits with 77 where there are no traces.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,10 +38,7 @@ Test(window_vectors, every_published_trace_is_answered_to_the_last_digit)
     char path[4096];
     trace_reader reader;
     traces_path(path, sizeof path);
-    if (traces_open(&reader, path) != 0) {
-        fprintf(stderr, "window_vectors: skipped, no traces at %s\n", path);
-        cr_skip("no traces at %s\n", path);
-    }
+    cr_assert(traces_open(&reader, path) == 0, "%s cannot be opened", path);
     uint64_t traces = 0;
     uint64_t steps = 0;
     int more;
@@ -53,4 +51,20 @@ Test(window_vectors, every_published_trace_is_answered_to_the_last_digit)
     cr_assert(traces > 0);
     traces_close(&reader);
     fprintf(stderr, "window_vectors: %" PRIu64 " traces, %" PRIu64 " steps\n", traces, steps);
+}
+
+/* In the place of Criterion's, for which a test that is skipped is a test that passed. */
+int main(int argc, char **argv)
+{
+    char path[4096];
+    trace_reader reader;
+    if (traces_open(&reader, traces_path(path, sizeof path)) != 0) {
+        printf("window_vectors: skipped: %s is not there\n", path);
+        return 77;
+    }
+    traces_close(&reader);
+    struct criterion_test_set *tests = criterion_initialize();
+    int result = criterion_handle_args(argc, argv, true) ? !criterion_run_all_tests(tests) : 0;
+    criterion_finalize(tests);
+    return result;
 }
