@@ -229,7 +229,10 @@ bool weiri_janitor_wake(weir *limiter)
         return true;
     if (weiri_rcu_inside())
         return false;
-    pthread_mutex_lock(&life); /* a child of a fork: the thread did not come along */
+    /* A child of a fork: the thread did not come along. `life` is tried only: a fork holds it for as long as it waits for
+     * read sections, and who closes a limiter until the janitor has left it. A later call sees to it. */
+    if (pthread_mutex_trylock(&life) != 0)
+        return true;
     int error = start_thread();
     pthread_mutex_unlock(&life);
     return error == 0;

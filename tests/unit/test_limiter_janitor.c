@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../support/allocator.h"
@@ -343,4 +344,77 @@ Test(janitor, comes_to_every_limiter_though_one_is_due_at_every_moment)
     cr_assert_geq(statistics.swept, 1000);
     cr_assert_eq(weir_close(hasty), 0);
     cr_assert_eq(weir_close(patient), 0);
+}
+
+/* --- in a child, where it is gone --- */
+
+static weiri_a32 within, may_leave;
+
+static void *stay_in_a_section(void *unused)
+{
+    weiri_rcu_enter();
+    weiri_store_release_32(&within, 1);
+    while (weiri_load_acquire_32(&may_leave) == 0)
+        sched_yield();
+    weiri_rcu_leave();
+    return unused;
+}
+
+static void *fork_again(void *unused)
+{
+    int status = 1;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 ? unused : (void *)"fork failed";
+}
+
+/* The exit status: of a decision in the child that finds memory crowded while another thread forks, which a third one
+ * keeps waiting for a read section. */
+static int wake_during_a_fork(weir *limiter)
+{
+    pthread_t reader, forker;
+    void *said;
+
+    alarm(20);
+    if (pthread_create(&reader, NULL, stay_in_a_section, NULL) != 0)
+        return 10;
+    while (weiri_load_acquire_32(&within) == 0)
+        sched_yield();
+    if (pthread_create(&forker, NULL, fork_again, NULL) != 0)
+        return 11;
+    while (weiri_load_acquire_32(&weiri_gate) != WEIRI_GATE_CLOSING)
+        sched_yield();
+    if (!weiri_janitor_wake(limiter) || weiri_load_acquire_32(&weiri_gate) != WEIRI_GATE_CLOSING)
+        return 12;
+    weiri_store_release_32(&may_leave, 1);
+    pthread_join(reader, NULL);
+    pthread_join(forker, &said);
+    if (said)
+        return 13;
+    threads_become(1);
+    if (!weiri_janitor_wake(limiter) || threads(NULL) != 2)
+        return 14;
+    return weir_close(limiter) == 0 ? 0 : 15;
+}
+
+/* Guarantee E: a decision that would start it in the child does not wait for another thread's fork. */
+Test(janitor, is_started_in_a_child_by_who_need_not_wait_for_a_fork)
+{
+    weir_options options = weir_options_default();
+    weir *limiter;
+    int status;
+
+    options.sweep_interval_ns = WEIR_HOUR;
+    cr_assert_eq(weir_open(&limiter, &rule, 1, &options), 0);
+    while (weiri_load_relaxed_64(&naps) == 0) /* asleep, it has no lock of a sanitizer's that the child would miss */
+        sched_yield();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(wake_during_a_fork(limiter));
+    cr_assert_gt(child, 0);
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert_eq(status, 0, "%#x (signal 14: it waits; 12, 14: it was not told, or not started)", (unsigned)status);
+    cr_assert_eq(weir_close(limiter), 0);
 }
