@@ -17,6 +17,10 @@
  * liburcu's bp flavour and calls its fork hooks: a host that uses the same flavour must not call them again. fork is
  * not allowed inside a read section of the host's own.
  *
+ * Several copies of weir in a process (plug-ins that libweir.a was linked into, libweir.so beside them) find each other
+ * through the loader and fork together. Releases that cannot refuse each other: weir_open is -EBUSY in all copies but
+ * those of the release that came first. Plug-ins linked against libweir.so share one copy.
+ *
  * seccomp: a filter that refuses membarrier belongs before the process starts to use liburcu (as one that exec passes
  * on): then nothing differs. One that comes later costs: what is retired is kept until weir_close, since no grace
  * period can be had (weir_statistics.retired_bytes tells), and after the first fork, which takes a fifth of a second,
@@ -71,7 +75,8 @@ WEIR_API weir_options weir_options_manual(void);
  *   rules     rule_count rules, read during the call only
  *   options   NULL: weir_options_default(); read during the call only
  * Returns 0; -EINVAL (a rule, field or option is out of range; options->error says which, in words); -ENOMEM; -EAGAIN
- * (the janitor thread cannot be started); -EDEADLK (with a janitor, inside a read section of liburcu-bp).
+ * (the janitor thread cannot be started); -EDEADLK (with a janitor, inside a read section of liburcu-bp); -EBUSY
+ * (another release of weir is in use in this process, and the two cannot fork together: see above).
  * Thread-safety: any. Cost: some allocations, at first use in a process a thread.
  */
 WEIR_CHECKED int weir_open(weir **limiter, const weir_rule *rules, size_t rule_count, const weir_options *options);

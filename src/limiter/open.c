@@ -135,7 +135,7 @@ int weir_open(weir **limiter, const weir_rule *rules, size_t rule_count, const w
         error = weiri_gate_install(&weiri_janitor_fork_handlers);
     }
     if (error)
-        return error;
+        return error == -EBUSY ? weiri_options_busy(&copy) : error;
     weiri_memory memory;
     weiri_memory_init(&memory, &copy.allocator);
     weir *new = memory.allocator.allocate(memory.allocator.argument, _Alignof(weir), sizeof *new);

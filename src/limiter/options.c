@@ -31,6 +31,12 @@ static __attribute__((format(printf, 2, 3))) int wrong(const weir_options *optio
     return -EINVAL;
 }
 
+int weiri_options_busy(const weir_options *options)
+{
+    wrong(options, "another release of weir is in use in this process, and the two cannot fork together");
+    return -EBUSY;
+}
+
 static uint64_t algorithm_max(uint32_t algorithm)
 {
     return algorithm == WEIR_LOG ? UINT32_MAX : (uint64_t)INT64_MAX;

@@ -10,6 +10,9 @@
  * the caller's error buffer. */
 int weiri_options_check(const weir_rule *rules, size_t count, const weir_options *given, weir_options *options);
 
+/* Says in words why the copies of weir in the process cannot go together. Returns -EBUSY. */
+int weiri_options_busy(const weir_options *options);
+
 /* Number of plans: at least one. */
 size_t weiri_plan_count(const weir_options *options);
 

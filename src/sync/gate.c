@@ -1,10 +1,10 @@
 #include "gate.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <time.h>
 
 #include "cancel.h"
+#include "copies.h"
 #include "rcu.h"
 #include "spinlock.h"
 
@@ -80,49 +80,59 @@ static void wait_for_sections(void)
         continue;
 }
 
-static void before_fork(void)
+/* This copy's part in a fork, which the leader of the copies has it do. */
+static void step(weiri_fork_step step)
 {
-    handlers()->before();
-    cancel = weiri_no_cancel_begin(); /* sleeps, and so may handlers that the host installed first */
-    weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_CLOSING); /* before looking at `holders` */
-    wait_for_sections();
-    wait_for_holders(false);
-    weiri_rcu_before_fork();
-    weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_CLOSED);
-    wait_for_holders(true);
-    handlers()->prepare();
-}
-
-static void after_fork_in_parent(void)
-{
-    handlers()->parent();
-    weiri_store_ordered_32(&weiri_gate, counted ? WEIRI_GATE_COUNTED : WEIRI_GATE_OPEN);
-    weiri_rcu_after_fork_in_parent();
-    weiri_no_cancel_end(cancel);
-    handlers()->after();
-}
-
-static void after_fork_in_child(void)
-{
-    weiri_rcu_after_fork_in_child();
-    holders[0].word = holders[1].word = 0; /* nobody else is here */
-    handlers()->child();
-    weiri_store_ordered_32(&weiri_gate, counted ? WEIRI_GATE_COUNTED : WEIRI_GATE_OPEN);
-    weiri_no_cancel_end(cancel);
-    handlers()->after();
-}
-
-static int install_result;
-
-static void install(void)
-{
-    install_result = -pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    switch (step) {
+    case WEIRI_FORK_BEFORE:
+        handlers()->before();
+        cancel = weiri_no_cancel_begin(); /* sleeps, and so may handlers that the host installed first */
+        return;
+    case WEIRI_FORK_CLOSING:
+        weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_CLOSING); /* before looking at `holders` */
+        return;
+    case WEIRI_FORK_SECTIONS:
+        wait_for_sections();
+        return;
+    case WEIRI_FORK_HOLDERS:
+        wait_for_holders(false);
+        return;
+    case WEIRI_FORK_RCU:
+        weiri_rcu_before_fork();
+        return;
+    case WEIRI_FORK_CLOSED:
+        weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_CLOSED);
+        wait_for_holders(true);
+        return;
+    case WEIRI_FORK_PREPARE:
+        handlers()->prepare();
+        return;
+    case WEIRI_FORK_PARENT:
+        handlers()->parent();
+        return;
+    case WEIRI_FORK_PARENT_RCU:
+        weiri_rcu_after_fork_in_parent();
+        return;
+    case WEIRI_FORK_CHILD_RCU:
+        weiri_rcu_after_fork_in_child();
+        return;
+    case WEIRI_FORK_CHILD:
+        holders[0].word = holders[1].word = 0; /* nobody else is here */
+        handlers()->child();
+        return;
+    case WEIRI_FORK_PARENT_OPEN:
+    case WEIRI_FORK_CHILD_OPEN:
+        weiri_store_ordered_32(&weiri_gate, counted ? WEIRI_GATE_COUNTED : WEIRI_GATE_OPEN);
+        return;
+    case WEIRI_FORK_AFTER:
+        weiri_no_cancel_end(cancel);
+        handlers()->after();
+        return;
+    }
 }
 
 int weiri_gate_install(const weiri_gate_handlers *janitor)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     weiri_store_release_pointer(&others, (void *)(uintptr_t)janitor); /* the same from every caller */
-    pthread_once(&once, install);
-    return install_result;
+    return weiri_copies_join(step);
 }

@@ -19,6 +19,7 @@
  *   6. stores CLOSED, and waits until nobody holds inside a section of the host's own either,
  *   7. takes the janitor's other lock.
  * Afterwards they are given back in the opposite order: the gate is open again before the next fork can close it.
+ * Where a process has several copies of weir, each step is done in all of them before the next (copies.h).
  *
  * A holder adds itself, then looks at the gate, both sequentially consistent (with 2 and 6: either the handler sees it
  * or it sees the handler); it goes on where the gate is OPEN or COUNTED, and else backs
@@ -78,7 +79,7 @@ typedef struct weiri_gate_handlers {
     void (*after)(void);   /* in both, when it is open again: undoes `before` */
 } weiri_gate_handlers;
 
-/* Installs the fork handlers, once a process. 0 or -ENOMEM. */
+/* Installs the fork handlers, once a process. 0, -ENOMEM, or -EBUSY: another release of weir has done so. */
 int weiri_gate_install(const weiri_gate_handlers *janitor);
 
 #endif

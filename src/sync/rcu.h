@@ -60,6 +60,13 @@ bool weiri_rcu_wait(void);
 /* Would it wait? */
 bool weiri_rcu_can_wait(void);
 
+/* Which liburcu it is: a function that each has of its own. */
+#if WEIRI_HOOKED
+#define WEIRI_RCU_IDENTITY weiri_rcu_before_fork
+#else
+#define WEIRI_RCU_IDENTITY urcu_bp_before_fork
+#endif
+
 /* liburcu's part of fork. */
 void weiri_rcu_before_fork(void);
 void weiri_rcu_after_fork_in_parent(void);

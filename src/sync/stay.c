@@ -2,8 +2,8 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
-#include <stdbool.h>
+
+#include "atomic.h"
 
 /*
  * Weak: before glibc 2.34 they are in libdl, which nobody has to link for this, and not every C library has them.
@@ -37,8 +37,15 @@ static void stay(void)
         open(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); /* found by its name among those loaded */
 }
 
+/*
+ * No pthread_once: the loader's lock would be waited for with the once taken, and a thread that comes here from a
+ * constructor has that lock, and would wait for the once. To be kept twice does no harm.
+ */
 void weiri_stay_loaded(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, stay);
+    static weiri_a32 done;
+    if (weiri_load_acquire_32(&done))
+        return;
+    stay();
+    weiri_store_release_32(&done, 1);
 }
