@@ -41,18 +41,6 @@ uint64_t random_below(random_source *source, uint64_t bound)
     return bound == 0 ? 0 : fuzz_number(bytes_of(source), count) % bound;
 }
 
-uint64_t random_between(random_source *source, uint64_t low, uint64_t high)
-{
-    uint64_t span = high - low;
-
-    return span == UINT64_MAX ? random_next(source) : low + random_below(source, span + 1);
-}
-
-bool random_one_in(random_source *source, uint64_t n)
-{
-    return random_below(source, n) == 0;
-}
-
 uint64_t random_sized(random_source *source, unsigned bits)
 {
     unsigned size = (unsigned)random_between(source, 1, bits);

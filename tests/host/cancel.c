@@ -8,14 +8,11 @@
  */
 #include "../threads/heap.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <urcu/urcu-bp.h>
+
+#include "../support/seccomp.h"
 
 enum { KEYS = 200, SECONDS = 200, CHILD_SECONDS = 20 };
 
@@ -289,19 +286,6 @@ static void open_and_call(void)
     want_done("weir_close", weir_close(tended));
 }
 
-static bool refuse(unsigned call)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
-}
-
 /* A process in which no grace period is to be had: the first fork gives sections time instead, or cannot even that. */
 static int live_filtered(bool sleepless)
 {
@@ -309,7 +293,8 @@ static int live_filtered(bool sleepless)
     limiter = open_one(false);
     if (take(limiter, 1, WEIR_SECOND) != 1)
         failed("wanted a new key accepted");
-    if (!refuse(SYS_membarrier) || (sleepless && (!refuse(SYS_nanosleep) || !refuse(SYS_clock_nanosleep))))
+    if (!refuse_call(SYS_membarrier, EPERM, 0) ||
+        (sleepless && (!refuse_call(SYS_nanosleep, EPERM, 0) || !refuse_call(SYS_clock_nanosleep, EPERM, 0))))
         return TEST_SKIPPED;
     cancel_in("fork without grace periods", fork_one, true, false);
     want_child("fork without grace periods", child_of_call);

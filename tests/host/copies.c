@@ -120,15 +120,6 @@ static void fork_once(unsigned round)
         failed("fork %u with %u copies: wanted exit status 7", round, in_use);
 }
 
-static pthread_t started(void *(*work)(void *), void *argument)
-{
-    pthread_t thread;
-    int error = pthread_create(&thread, NULL, work, argument);
-    if (error)
-        failed("pthread_create: %s", strerror(error));
-    return thread;
-}
-
 static void fork_together(int count, char **files)
 {
     pthread_t threads[COPIES_MAX];
@@ -145,7 +136,7 @@ static void fork_together(int count, char **files)
             alarm(HANG);
             want_done("weir_open", try_open(&copies[in_use], &copies[in_use].limiter, NULL, 0));
             fill(&copies[in_use], 0, 0);
-            threads[in_use] = started(decide, &copies[in_use]);
+            threads[in_use] = thread_started(decide, &copies[in_use]);
         }
         fork_once(round);
     }
@@ -210,7 +201,7 @@ static void open_from_constructor(const char *file, const char *caller)
 {
     load(&copies[0], file);
     alarm(HANG);
-    pthread_t thread = started(open_beside, NULL);
+    pthread_t thread = thread_started(open_beside, NULL);
     if (!dlopen(caller, RTLD_NOW))
         failed("dlopen: %s", dlerror());
     pthread_join(thread, NULL);

@@ -9,7 +9,7 @@
 
 #include <sys/wait.h>
 
-#include "../unit/no_membarrier.h"
+#include "../support/seccomp.h"
 
 enum { LIMIT = 5, MOST = 500, KEYS = 4000, ROUNDS = 20, APART = 3, FEW = 10 };
 

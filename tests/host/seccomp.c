@@ -11,15 +11,11 @@
  */
 #include "../threads/heap.h"
 
-#include <linux/filter.h>
-#include <linux/membarrier.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
+
+#include "../support/seccomp.h"
 
 enum { KEYS = 400, PASSING = 20000, ASKERS = 4, CHILD_LIMIT = 5, CHILD_SECONDS = 5, SECONDS = 120 };
 
@@ -33,19 +29,6 @@ static test_heap heap;
 
 /* ---- the filter ---- */
 
-static bool install(int error, unsigned flags)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0;
-}
-
 static bool refused(int error)
 {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) == -1 && errno == error;
@@ -53,7 +36,7 @@ static bool refused(int error)
 
 static void refuse(int error, bool for_all)
 {
-    if (!install(error, for_all ? SECCOMP_FILTER_FLAG_TSYNC : 0) || !refused(error))
+    if (!refuse_call(SYS_membarrier, error, for_all ? SECCOMP_FILTER_FLAG_TSYNC : 0) || !refused(error))
         failed("wanted membarrier refused with %s", strerror(error));
 }
 
@@ -300,7 +283,7 @@ static bool can_be_refused(void)
         return false;
     pid_t child = fork();
     if (child == 0)
-        _exit(install(EPERM, 0) && refused(EPERM) ? 0 : 1);
+        _exit(refuse_call(SYS_membarrier, EPERM, 0) && refused(EPERM) ? 0 : 1);
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 

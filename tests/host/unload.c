@@ -112,15 +112,6 @@ static void unload(void *library)
         failed("dlclose: %s", dlerror());
 }
 
-static pthread_t started(void *(*work)(void *), void *argument)
-{
-    pthread_t thread;
-    int error = pthread_create(&thread, NULL, work, argument);
-    if (error)
-        failed("pthread_create: %s", strerror(error));
-    return thread;
-}
-
 /* One round; `midway`: it is let go of in the middle of calls, the limiter open. */
 static void one_round(bool midway)
 {
@@ -129,7 +120,7 @@ static void one_round(bool midway)
     void *library = load();
     open_swept();
     for (uintptr_t i = 0; i < TEAM; i++)
-        team[i] = midway ? started(call_throughout, &enough) : started(call_and_outlive, (void *)(i * 10));
+        team[i] = midway ? thread_started(call_throughout, &enough) : thread_started(call_and_outlive, (void *)(i * 10));
     pthread_barrier_wait(&turn);
     if (midway) {
         uint64_t before = atomic_load(&calls_made);
@@ -154,7 +145,7 @@ static void start_stayer(pthread_t *thread)
 {
     void *library = load();
     open_swept();
-    *thread = started(call_and_stay, NULL);
+    *thread = thread_started(call_and_stay, NULL);
     pthread_barrier_wait(&stayed);
     want_done("weir_close", close_limiter(limiter));
     unload(library);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "oracle.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "basics.h"
 #include "oracle_state.h"
 
 typedef unsigned __int128 wide; /* times beyond 2^63, products of a charge and a window */
@@ -16,15 +16,6 @@ struct view {
     const struct history *history;
     uint64_t limit;
 };
-
-static void *must(void *memory)
-{
-    if (memory == NULL) {
-        fputs("oracle: out of memory\n", stderr);
-        exit(1);
-    }
-    return memory;
-}
 
 /* ---- One rule at one time: sections 2 and 3 ---- */
 
@@ -172,7 +163,7 @@ static struct subject *find(const struct oracle *oracle, const void *key, size_t
     return NULL;
 }
 
-static struct subject *add(struct oracle *oracle, const void *key, size_t key_len)
+struct subject *oracle_add_subject(struct oracle *oracle, const void *key, size_t key_len)
 {
     struct subject *subject;
 
@@ -284,7 +275,7 @@ static struct subject *charge(struct oracle *oracle, struct subject *subject, co
         if (amount == 0)
             continue;
         if (subject == NULL)
-            subject = add(oracle, request->key, request->key_len);
+            subject = oracle_add_subject(oracle, request->key, request->key_len);
         record(&oracle->rules[i], &subject->histories[i], now, amount);
     }
     return subject;

@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "oracle_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "basics.h"
+
 typedef __int128 wide_signed; /* times before 0 */
 
-static void *must(void *memory)
-{
-    if (memory == NULL) {
-        fputs("oracle: out of memory\n", stderr);
-        exit(1);
-    }
-    return memory;
-}
-
 /* ---- Prints ---- */
-
-static uint64_t mix(uint64_t word)
-{
-    word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return word ^ (word >> 31);
-}
 
 /* `amount` times a number that belongs to (what, value): a sum of such is the same in any order of its parts, and
  * charges at one place add up. */
@@ -100,21 +85,6 @@ static void forget_subject(struct oracle *oracle, struct subject *subject)
     free(subject->key);
 }
 
-static void add_subject(struct oracle *oracle, const struct subject *like)
-{
-    struct subject *subject;
-
-    if (oracle->subject_count == oracle->subject_room) {
-        oracle->subject_room = oracle->subject_room * 2 + 8;
-        oracle->subjects = must(realloc(oracle->subjects, oracle->subject_room * sizeof *subject));
-    }
-    subject = &oracle->subjects[oracle->subject_count++];
-    memset(subject, 0, sizeof *subject);
-    subject->key = must(malloc(like->key_len + 1));
-    subject->key_len = like->key_len;
-    memcpy(subject->key, like->key, like->key_len);
-}
-
 void oracle_assign(struct oracle *to, const struct oracle *from)
 {
     memcpy(to->limits, from->limits, from->plans * from->rule_count * sizeof *to->limits);
@@ -126,7 +96,7 @@ void oracle_assign(struct oracle *to, const struct oracle *from)
         if (!same) {
             while (to->subject_count > i)
                 forget_subject(to, &to->subjects[--to->subject_count]);
-            add_subject(to, like);
+            oracle_add_subject(to, like->key, like->key_len);
         }
         for (size_t r = 0; r < from->rule_count; r++)
             assign_history(&to->subjects[i].histories[r], &like->histories[r]);

@@ -37,6 +37,9 @@ struct oracle {
     size_t subject_room;
 };
 
+/* A key that is not there so far. */
+struct subject *oracle_add_subject(struct oracle *oracle, const void *key, size_t key_len);
+
 /* Two numbers that stand for a state. Whatever differs in an answer that is still to come makes them differ, but for a
  * chance of about 2^-128; in which order the same charges came does not. */
 struct oracle_print {

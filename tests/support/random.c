@@ -7,6 +7,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "basics.h"
+
 uint64_t random_seed(const char *name)
 {
     const char *given = getenv("WEIR_SEED");
@@ -23,11 +25,8 @@ uint64_t random_seed(const char *name)
 /* splitmix64 (Vigna): a counter and a mixer, every state is good. */
 uint64_t random_next(random_source *source)
 {
-    uint64_t z = source->state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    source->state += UINT64_C(0x9e3779b97f4a7c15);
+    return mix(source->state);
 }
 
 random_source random_from(uint64_t seed, uint64_t index)
@@ -41,18 +40,6 @@ random_source random_from(uint64_t seed, uint64_t index)
 uint64_t random_below(random_source *source, uint64_t bound)
 {
     return bound == 0 ? 0 : random_next(source) % bound;
-}
-
-uint64_t random_between(random_source *source, uint64_t low, uint64_t high)
-{
-    uint64_t span = high - low;
-
-    return span == UINT64_MAX ? random_next(source) : low + random_below(source, span + 1);
-}
-
-bool random_one_in(random_source *source, uint64_t n)
-{
-    return random_below(source, n) == 0;
 }
 
 uint64_t random_sized(random_source *source, unsigned bits)

@@ -26,10 +26,18 @@ uint64_t random_next(random_source *source);
 uint64_t random_below(random_source *source, uint64_t bound);
 
 /* low ... high, both included. */
-uint64_t random_between(random_source *source, uint64_t low, uint64_t high);
+static inline uint64_t random_between(random_source *source, uint64_t low, uint64_t high)
+{
+    uint64_t span = high - low;
+
+    return span == UINT64_MAX ? random_next(source) : low + random_below(source, span + 1);
+}
 
 /* True once in `n` times. */
-bool random_one_in(random_source *source, uint64_t n);
+static inline bool random_one_in(random_source *source, uint64_t n)
+{
+    return random_below(source, n) == 0;
+}
 
 /* A number whose size in bits is even: 1 ... 2^bits-1. Small numbers are as likely as huge ones. */
 uint64_t random_sized(random_source *source, unsigned bits);

@@ -4,26 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basics.h"
 #include "serial_search.h"
 #include "serial_text.h"
 
 #define STATES_MAX ((size_t)4 << 20)
-
-static void *must(void *memory)
-{
-    if (memory == NULL) {
-        fputs("serial: out of memory\n", stderr);
-        exit(1);
-    }
-    return memory;
-}
-
-static uint64_t mix(uint64_t word)
-{
-    word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return word ^ (word >> 31);
-}
 
 /* ---- The set of placed calls ---- */
 

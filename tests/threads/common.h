@@ -123,6 +123,15 @@ static inline uint64_t random_below(uint64_t *state, uint64_t bound)
 
 /* ---- threads ---- */
 
+static inline pthread_t thread_started(void *(*work)(void *), void *argument)
+{
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, work, argument);
+    if (error)
+        failed("pthread_create: %s", strerror(error));
+    return thread;
+}
+
 typedef struct worker {
     void (*work)(void *shared, unsigned index);
     void *shared;
@@ -142,9 +151,7 @@ static inline void *worker_main(void *argument)
 
 static inline void worker_start(worker *self)
 {
-    int error = pthread_create(&self->thread, NULL, worker_main, self);
-    if (error)
-        failed("pthread_create: %s", strerror(error));
+    self->thread = thread_started(worker_main, self);
 }
 
 /* Runs work(shared, 0 ... count-1) in as many threads, which start together; returns when all are done. */

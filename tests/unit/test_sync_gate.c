@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "no_membarrier.h"
+#include "../support/seccomp.h"
 #include "sync/gate.h"
 #include "sync/rcu.h"
 

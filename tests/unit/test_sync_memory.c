@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../support/allocator.h"
-#include "no_membarrier.h"
+#include "../support/seccomp.h"
 #include "sync/memory.h"
 #include "sync/rcu.h"
 

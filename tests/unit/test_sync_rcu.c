@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-#include "no_membarrier.h"
+#include "../support/seccomp.h"
 #include "sync/rcu.h"
 
 static void await(const weiri_a32 *flag, uint32_t value)
