@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/configure.sh
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 broken=
 
 # run NAME DIRECTORY COMPILER "SETUP OPTIONS" "SUITES" [MESON TEST OPTION...]
 run() {
@@ -58,6 +58,7 @@ run() {
   # A build that broke has no log, and a run without a test proves nothing.
   if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$ok" -eq 0 ]; }; then bad=1; fi
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+  [ "$bad" -eq 0 ] || broken+=$name": "$(names "$log" "$found")$'\n'
 }
 
 # Built for arm64 and run under qemu: on a processor with the atomic instructions of Armv8.1, then what stands or falls
@@ -80,6 +81,13 @@ arm64() {
 
 # count LOG RESULTS: tests of the log whose result is among them.
 count() { jq -s --argjson results "$2" '[.[] | select(.result as $r | $results | index($r))] | length' "$1"; }
+
+# names LOG REPORTS: the tests of the log that failed, by name, and how many reports there were of sanitizers or valgrind.
+names() {
+  jq -rs --arg reports "$2" '[.[] | select(.result as $r | ["OK", "EXPECTEDFAIL", "SKIP"] | index($r) | not)
+    | "\(.name) (\(.result))"] + (if $reports == "0" then [] else [$reports + " reports"] end)
+    | if . == [] then "no test ran to its end" else join(", ") end' "$1" 2>/dev/null || echo 'the build'
+}
 
 plain='-Dwerror=true'
 functional='unit property faults threads serial host schedule'
@@ -116,5 +124,5 @@ one() {
 [ $# -gt 0 ] || set -- gcc clang gcc-asan clang-asan gcc-tsan clang-tsan valgrind arm64
 for name; do one "$name"; done
 
-printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+printf '\n%s%d passed, %d failed, %d skipped\n' "${broken:+failed in $broken}" "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]
