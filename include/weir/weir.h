@@ -142,6 +142,15 @@ WEIR_CHECKED int64_t weir_take_batch(weir *limiter, const weir_request *requests
                                      int *verdicts, weir_decision *decisions);
 
 /*
+ * Brings what a decision on this key reads first into the processor's cache, for a server that knows the key before it
+ * needs the answer: a call that follows soon does not wait for it. Decides and changes nothing.
+ *   request  as for weir_take; the cost and plan are not looked at, and nothing happens where it is not in range
+ * With a key, both calls hash it: bring its identity (weir_identify) to hash once.
+ * Thread-safety: any. Progress: wait-free. Cost: one SipHash of the key, no waiting for memory beyond the directory's.
+ */
+WEIR_API void weir_prefetch(const weir *limiter, const weir_request *request);
+
+/*
  * Works out a key's identity once, for requests that come again (request.identity): spares the hashing.
  * Returns 0 or -EINVAL (key_len).
  * Thread-safety: any. Progress: wait-free. Cost: one SipHash-1-3-128 of the key.

@@ -1,7 +1,5 @@
-/* The way into the limiter and out of it: allow, take, peek, batch, reset, identify. */
-#include <errno.h>
-
-#include "limiter.h"
+/* The way into the limiter and out of it: allow, take, peek, reset, identify, prefetch. */
+#include "call.h"
 
 void weiri_relieve(weir *limiter)
 {
@@ -71,68 +69,50 @@ int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept)
     return -1;
 }
 
-/* --- the read section, and the fork gate --- */
+/* --- the ways in --- */
 
-typedef int (*attempt)(weiri_ask *ask, weir_decision *decision);
-
-/* One call in a read section of its own. Where the fork gate is closed, the section is left, and it starts over. */
-static inline __attribute__((always_inline)) int run(weiri_ask *ask, uint32_t plan, attempt once,
-                                                     weir_decision *decision)
+/* Not inlined, so that the common case need not keep its values in memory for it. */
+static __attribute__((noinline)) int call(weir *limiter, const weir_identity *identity, const weir_request *request,
+                                          uint64_t now, bool peek, weir_decision *decision)
 {
-    int result;
-    for (;;) {
+    weiri_ask ask = {.limiter = limiter, .identity = identity, .now = now, .cost = request->cost, .peek = peek};
+    return weiri_decide_generally(&ask, request->plan, decision);
+}
+
+int weir_take(weir *limiter, const weir_request *request, uint64_t now, weir_decision *decision)
+{
+    if (!weiri_resolve_now(limiter, &now) || !weiri_request_good(limiter, request) || request->plan >= limiter->plans)
+        return -EINVAL;
+    weir_identity identity = {.owner = 0}, passed;
+    weiri_request_identity(limiter, request, &identity);
+    if (!decision && !limiter->nodes) {
         weiri_rcu_enter();
-        ask->limits = weiri_load_acquire_pointer(&ask->limiter->plan[plan]);
-        result = once(ask, decision);
+        weiri_segment *segment = weiri_directory_find(&limiter->table.directory, identity.hash);
+        weiri_finding finding = weiri_find(segment, weiri_identity_pair(&identity), identity.hash);
+        int verdict = weiri_cell_quick(limiter, finding, segment->floor, weiri_limits_of(limiter, request->plan), now,
+                                       request->cost);
         weiri_rcu_leave();
-        if (result != WEIRI_CLOSED_GATE)
-            break;
-        ask->holding = weiri_gate_wait();
+        if (verdict != WEIRI_NOT_QUICK)
+            return verdict;
     }
-    if (ask->holding)
-        weiri_gate_release(true);
-    if (ask->slow)
-        weiri_relieve(ask->limiter);
-    return result;
+    passed = identity; /* a copy whose address goes out, so that the other stays in registers */
+    return call(limiter, &passed, request, now, false, decision);
 }
 
-static attempt attempt_of(const weir *limiter)
+int weir_peek(weir *limiter, const weir_request *request, uint64_t now, weir_decision *decision)
 {
-    return limiter->nodes ? weiri_node_call : weiri_cell_call;
-}
-
-/* Checks a request; *own is filled where it does not bring an identity. Returns the identity, or NULL. */
-static inline const weir_identity *checked(const weir *limiter, const weir_request *request, weir_identity *own)
-{
-    if (request->flags != 0 || (request->receipt | request->reserved[0] | request->reserved[1]) != 0)
-        return NULL;
-    if (request->identity)
-        return request->identity->owner == limiter->owner ? request->identity : NULL;
-    if (request->key_len > WEIR_KEY_MAX || (!request->key && request->key_len != 0))
-        return NULL;
-    weiri_identify(limiter->table.hash_key, request->key, request->key_len, own);
-    return own; /* its owner is not looked at again */
-}
-
-/* Checks a request and makes an ask of it; `now` is resolved. 0 or -EINVAL. */
-static int ask_for(weiri_ask *ask, weir *limiter, const weir_request *request, uint64_t now, weir_identity *own)
-{
-    const weir_identity *identity = checked(limiter, request, own);
-    if (!identity || request->plan >= limiter->plans)
+    if (!weiri_resolve_now(limiter, &now) || !weiri_request_good(limiter, request) || request->plan >= limiter->plans)
         return -EINVAL;
-    *ask = (weiri_ask){.limiter = limiter, .identity = identity, .now = now, .cost = request->cost};
-    return 0;
+    weir_identity identity;
+    weiri_request_identity(limiter, request, &identity);
+    return call(limiter, &identity, request, now, true, decision);
 }
 
-static int call(weir *limiter, const weir_request *request, uint64_t now, bool peek, weir_decision *decision)
+bool weir_allow(weir *limiter, const void *key, size_t key_len)
 {
-    weiri_ask ask;
-    weir_identity own;
-    if (!weiri_resolve_now(limiter, &now) || ask_for(&ask, limiter, request, now, &own) != 0)
-        return -EINVAL;
-    ask.peek = peek;
-    return limiter->nodes ? run(&ask, request->plan, weiri_node_call, decision)
-                          : run(&ask, request->plan, weiri_cell_call, decision);
+    weir_request request = weir_request_for(key, key_len);
+    int verdict = weir_take(limiter, &request, WEIR_NOW, NULL);
+    return verdict < 0 ? limiter->when_full == WEIR_FULL_ADMIT : verdict == 1;
 }
 
 int weir_identify(const weir *limiter, const void *key, size_t key_len, weir_identity *identity)
@@ -144,90 +124,25 @@ int weir_identify(const weir *limiter, const void *key, size_t key_len, weir_ide
     return 0;
 }
 
-int weir_take(weir *limiter, const weir_request *request, uint64_t now, weir_decision *decision)
+void weir_prefetch(const weir *limiter, const weir_request *request)
 {
-    return call(limiter, request, now, false, decision);
-}
-
-int weir_peek(weir *limiter, const weir_request *request, uint64_t now, weir_decision *decision)
-{
-    return call(limiter, request, now, true, decision);
-}
-
-bool weir_allow(weir *limiter, const void *key, size_t key_len)
-{
-    weir_request request = weir_request_for(key, key_len);
-    int verdict = call(limiter, &request, WEIR_NOW, false, NULL);
-    return verdict < 0 ? limiter->when_full == WEIR_FULL_ADMIT : verdict == 1;
-}
-
-enum { BATCH_SECTION = 64 }; /* calls in one read section: a grace period waits for no more */
-
-/* One of a batch, inside its read section. */
-static int batch_one(weir *limiter, const weir_request *request, uint64_t now, weir_decision *decision, bool *slow)
-{
-    weiri_ask ask;
-    weir_identity own;
-    if (ask_for(&ask, limiter, request, now, &own) != 0) {
-        if (decision)
-            *decision = (weir_decision){.verdict = -EINVAL};
-        return -EINVAL;
-    }
-    ask.limits = weiri_load_acquire_pointer(&limiter->plan[request->plan]);
-    int verdict = attempt_of(limiter)(&ask, decision);
-    *slow = *slow || ask.slow;
-    return verdict;
-}
-
-/* From *at on, up to BATCH_SECTION of them; stops before one that meets a closed fork gate. */
-static int64_t batch_some(weir *limiter, const weir_request *requests, size_t *at, size_t count, uint64_t now,
-                          int *verdicts, weir_decision *decisions)
-{
-    size_t end = count - *at > BATCH_SECTION ? *at + BATCH_SECTION : count;
-    int64_t accepted = 0;
-    bool slow = false;
+    if (!weiri_request_good(limiter, request))
+        return;
+    weir_identity identity;
+    weiri_request_identity(limiter, request, &identity);
     weiri_rcu_enter();
-    for (; *at < end; ++*at) {
-        int verdict = batch_one(limiter, &requests[*at], now, decisions ? &decisions[*at] : NULL, &slow);
-        if (verdict == WEIRI_CLOSED_GATE)
-            break;
-        if (verdicts)
-            verdicts[*at] = verdict;
-        accepted += verdict == 1;
-    }
+    weiri_segment *segment = weiri_directory_find(&limiter->table.directory, identity.hash);
+    __builtin_prefetch(segment); /* its header; the look that follows fetched the key's line */
     weiri_rcu_leave();
-    if (slow)
-        weiri_relieve(limiter);
-    return accepted;
-}
-
-int64_t weir_take_batch(weir *limiter, const weir_request *requests, size_t count, uint64_t now, int *verdicts,
-                        weir_decision *decisions)
-{
-    int64_t accepted = 0;
-    if (!weiri_resolve_now(limiter, &now))
-        return -EINVAL;
-    for (size_t at = 0; at < count;) {
-        size_t before = at;
-        accepted += batch_some(limiter, requests, &at, count, now, verdicts, decisions);
-        if (at < count && at - before < BATCH_SECTION) { /* the gate was closed for this one: singly, it waits */
-            int verdict = call(limiter, &requests[at], now, false, decisions ? &decisions[at] : NULL);
-            if (verdicts)
-                verdicts[at] = verdict;
-            accepted += verdict == 1;
-            at++;
-        }
-    }
-    return accepted;
 }
 
 int weir_reset(weir *limiter, const weir_request *request)
 {
-    weir_identity own;
-    const weir_identity *identity = checked(limiter, request, &own);
-    if (!identity)
+    if (!weiri_request_good(limiter, request))
         return -EINVAL;
-    weiri_ask ask = {.limiter = limiter, .identity = identity}; /* needs no time: nothing is decided */
-    run(&ask, 0, limiter->nodes ? weiri_node_reset : weiri_cell_reset, NULL);
+    weir_identity identity;
+    weiri_request_identity(limiter, request, &identity);
+    weiri_ask ask = {.limiter = limiter, .identity = &identity}; /* needs no time: nothing is decided */
+    weiri_run(&ask, 0, limiter->nodes ? weiri_node_reset : weiri_cell_reset, NULL);
     return 0;
 }

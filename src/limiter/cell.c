@@ -1,33 +1,9 @@
-/*
- * One counter rule with a limit below 2^32: the state is in the cell, and a decision is one compare-and-swap.
- *
- *   word 0   | window index : 63 | FROZEN : 1 |        word 1   | current : 32 | previous : 32 |
- *
- * Read as a snapshot (the index only grows: every decision runs at max(now, the cell's window, floor)), decided purely,
- * published by one swap that expects the whole snapshot. A refusal writes nothing. A reset keeps the index, since
- * otherwise a late call could bring an old index back under a reader; at index 0 that would be UNINIT, so there it is
- * stored as { 0, current 0, previous 1 }, which no charge can make (there is no window before the first).
- */
-#include "limiter.h"
-
-#define RESET_AT_ZERO UINT64_C(1)
-
-static weiri_counter unpack(weiri_pair state)
-{
-    weiri_counter counter = {state.word[0] >> 1, state.word[1] >> 32, state.word[1] & UINT32_MAX};
-    if (counter.index == 0)
-        counter.previous = 0;
-    return counter;
-}
-
-static weiri_pair pack(weiri_counter counter)
-{
-    return (weiri_pair){{counter.index << 1, counter.current << 32 | counter.previous}};
-}
+/* Every call on an inline counter: new keys, migrations, whole decisions, resets. */
+#include "cell.h"
 
 bool weiri_cell_live(const void *limiter, weiri_pair state, uint64_t time)
 {
-    weiri_counter counter = unpack(state);
+    weiri_counter counter = weiri_cell_unpack(state);
     return weiri_counter_expires(&counter, &((const weir *)limiter)->rules.rule[0]) > time;
 }
 
@@ -78,7 +54,7 @@ int weiri_cell_call(weiri_ask *ask, weir_decision *decision)
     bool swept = false;
     for (;;) {
         weiri_spot spot = weiri_table_look(&limiter->table, segment, ask->identity);
-        weiri_counter counter = unpack(spot.state);
+        weiri_counter counter = weiri_cell_unpack(spot.state);
         weiri_counter_view view = weiri_counter_look(counter, rule, ask->now, spot.floor);
         bool accepted = weiri_counter_accepts(&view, rule, limit, charge);
         bool charged = accepted && charge > 0 && !ask->peek;
@@ -86,7 +62,7 @@ int weiri_cell_call(weiri_ask *ask, weir_decision *decision)
             get_cell(ask, &segment, &spot, &swept, &flag);
         if (charged && flag == 0) {
             counter = weiri_counter_charged(&view, charge);
-            if (!spot.held || !weiri_cas_128(&spot.cell->state, spot.state, pack(counter)))
+            if (!spot.held || !weiri_cas_128(&spot.cell->state, spot.state, weiri_cell_pack(counter)))
                 continue;
         }
         if (decision)
@@ -110,7 +86,7 @@ int weiri_cell_reset(weiri_ask *ask, weir_decision *unused)
             continue;
         }
         uint64_t index = spot.state.word[0];
-        weiri_pair cleared = {{index, index == 0 ? RESET_AT_ZERO : 0}};
+        weiri_pair cleared = {{index, index == 0 ? WEIRI_RESET_AT_ZERO : 0}};
         if (weiri_cas_128(&spot.cell->state, spot.state, cleared))
             return 1;
     }

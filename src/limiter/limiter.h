@@ -3,7 +3,8 @@
  *
  *   options.c  what open is asked for, checked       open.c     open, close
  *   limits.c   set_limits                            clock.c    now
- *   call.c     allow, take, peek, batch, reset, identify: the way in and out
+ *   call.c     allow, take, peek, reset, identify, prefetch: the way in and out
+ *   batch.c    batches, in phases
  *   cell.c     one inline counter: lock-free         node.c     everything else: a node behind the cell, and its lock
  *   refusal.c  a node's published refusal            supplies.c memory of a node's logs
  *   sweep.c    sweep, reclaim                        each.c     each, stats
@@ -72,17 +73,25 @@ typedef struct weiri_ask {
 } weiri_ask;
 
 /* Results of a call beside 1 and 0, inside the library. */
-enum { WEIRI_CLOSED_GATE = -1000 }; /* leave the read section, wait for the gate, start over */
+enum {
+    WEIRI_CLOSED_GATE = -1000, /* leave the read section, wait for the gate, start over */
+    WEIRI_NOT_QUICK = -1001    /* not the common case: nothing was done, take the general way */
+};
 
 /* --- clock.c --- */
 bool weiri_read_clock(const weir *limiter, uint64_t *now); /* false: none, or out of range */
 
-/* WEIR_NOW -> a time; false: out of range, or no clock. */
+/* A time that may be WEIR_NOW, resolved. False: out of range, or no clock. */
 static inline bool weiri_resolve_now(const weir *limiter, uint64_t *now)
 {
-    return *now == WEIR_NOW ? weiri_read_clock(limiter, now) : *now <= WEIR_TIME_MAX;
+    uint64_t clock; /* a variable of its own: `now` stays in a register */
+    if (*now != WEIR_NOW)
+        return *now <= WEIR_TIME_MAX;
+    if (!weiri_read_clock(limiter, &clock))
+        return false;
+    *now = clock;
+    return true;
 }
-
 
 /* What has expired at this time may be dropped: min(now, clock) - max_lateness, never of a caller's future. */
 uint64_t weiri_drop_time(const weir *limiter, uint64_t now);
@@ -113,6 +122,9 @@ int weiri_cell_call(weiri_ask *ask, weir_decision *decision);
 int weiri_node_call(weiri_ask *ask, weir_decision *decision);
 int weiri_cell_reset(weiri_ask *ask, weir_decision *unused);
 int weiri_node_reset(weiri_ask *ask, weir_decision *unused);
+
+/* Fetches the node that a cell leads to, if it does. */
+void weiri_node_approach(const weiri_cell *cell);
 bool weiri_cell_live(const void *limiter, weiri_pair state, uint64_t time);
 bool weiri_node_live(const void *limiter, weiri_pair state, uint64_t time);
 

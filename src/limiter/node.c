@@ -272,6 +272,15 @@ static int install(weiri_ask *ask, weiri_segment **segment, weiri_spot *spot, bo
     return charged ? AGAIN : unrecorded(ask, call, views, WEIR_NO_MEMORY, decision);
 }
 
+void weiri_node_approach(const weiri_cell *cell)
+{
+    weiri_pair state = weiri_load_snapshot_128(&cell->state);
+    if (!weiri_is_node(state))
+        return;
+    __builtin_prefetch(&weiri_node_of(state)->lock); /* nothing is read there: it may be gone (N5) */
+    __builtin_prefetch(weiri_node_of(state)->states);
+}
+
 int weiri_node_call(weiri_ask *ask, weir_decision *decision)
 {
     weiri_table *table = &ask->limiter->table;

@@ -49,6 +49,14 @@ static inline weiri_page *weiri_directory_page(const weiri_root *root, uint64_t 
     return weiri_load_acquire_pointer(&root->page[weiri_hash_bits(hash, 0, root->bits)]);
 }
 
+/* Where the directory tells the segment for a hash: good until the end of the read section. */
+static inline const weiri_apointer *weiri_directory_entry(const weiri_directory *directory, uint64_t hash)
+{
+    const weiri_root *root = weiri_load_acquire_pointer(&directory->root);
+    const weiri_page *page = weiri_directory_page(root, hash);
+    return &page->entry[weiri_hash_bits(hash, page->depth, page->bits)];
+}
+
 /* The segment for a hash, or an ancestor of it that is done and not published so far. Inside a read section. */
 static inline weiri_segment *weiri_directory_find(const weiri_directory *directory, uint64_t hash)
 {

@@ -1,47 +1,10 @@
 #include "identity.h"
 
-#include <string.h>
-
-/* Up to eight bytes as a little-endian word, without reading past them. */
-static inline uint64_t load_part(const unsigned char *bytes, size_t count)
-{
-    uint64_t word = 0;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    if (count == 8) {
-        memcpy(&word, bytes, 8);
-        return word;
-    }
-    if (count >= 4) { /* two overlapping halves */
-        uint32_t low, high;
-        memcpy(&low, bytes, 4);
-        memcpy(&high, bytes + count - 4, 4);
-        return low | (uint64_t)high << (8 * (count - 4));
-    }
-#endif
-    for (size_t i = 0; i < count; i++)
-        word |= (uint64_t)bytes[i] << (8 * i);
-    return word;
-}
-
-static void identify_long(weiri_hash_key key, const void *bytes, size_t length, weir_identity *identity)
+weir_identity weiri_identity_long(weiri_hash_key key, const void *bytes, size_t length)
 {
     weiri_hash hash = weiri_siphash(key, bytes, length, 1, 3);
-    identity->hash = hash.word[0] & ~UINT64_C(0xff);
-    identity->word[0] = identity->hash | WEIRI_MARK_HASHED;
-    identity->word[1] = hash.word[1];
-}
-
-void weiri_identify(weiri_hash_key key, const void *bytes, size_t length, weir_identity *identity)
-{
-    if (length > WEIRI_KEY_INLINE) {
-        identify_long(key, bytes, length, identity);
-        return;
-    }
-    uint64_t low = load_part(bytes, length < 8 ? length : 8);
-    uint64_t high = length > 8 ? load_part((const unsigned char *)bytes + 8, length - 8) : 0;
-    identity->word[0] = low << 8 | (length + 1);
-    identity->word[1] = high << 8 | low >> 56;
-    identity->hash = weiri_siphash_short(key, low, high, length);
+    uint64_t place = hash.word[0] & ~UINT64_C(0xff);
+    return (weir_identity){.word = {place | WEIRI_MARK_HASHED, hash.word[1]}, .hash = place};
 }
 
 uint64_t weiri_identity_hash(weiri_hash_key key, weiri_pair identity)

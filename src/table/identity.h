@@ -13,6 +13,7 @@
 #ifndef WEIRI_TABLE_IDENTITY_H
 #define WEIRI_TABLE_IDENTITY_H
 
+#include <string.h>
 #include <weir/types.h>
 
 #include "../sync/atomic.h"
@@ -25,8 +26,64 @@ static inline weiri_pair weiri_identity_pair(const weir_identity *identity)
     return (weiri_pair){{identity->word[0], identity->word[1]}};
 }
 
-/* `owner` is left to the caller. */
-void weiri_identify(weiri_hash_key key, const void *bytes, size_t length, weir_identity *identity);
+/* Eight bytes, little-endian. */
+static inline uint64_t weiri_load_block(const unsigned char *bytes)
+{
+    uint64_t block;
+    memcpy(&block, bytes, sizeof block);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    block = __builtin_bswap64(block);
+#endif
+    return block;
+}
+
+/* Fewer than eight, without reading past them: two overlapping halves, or the first, the middle one and the last. */
+static inline uint64_t weiri_load_part(const unsigned char *bytes, size_t count)
+{
+    if (count >= 4) {
+        uint32_t low, high;
+        memcpy(&low, bytes, sizeof low);
+        memcpy(&high, bytes + count - sizeof high, sizeof high);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        low = __builtin_bswap32(low);
+        high = __builtin_bswap32(high);
+#endif
+        return low | (uint64_t)high << (8 * (count - 4));
+    }
+    if (count == 0)
+        return 0;
+    return bytes[0] | (uint64_t)bytes[count / 2] << (8 * (count / 2)) | (uint64_t)bytes[count - 1] << (8 * (count - 1));
+}
+
+/* A key of up to 15 bytes as two little-endian words, zeros behind it. */
+static inline weiri_pair weiri_key_words(const void *key, size_t length)
+{
+    const unsigned char *bytes = key;
+    if (length < 8)
+        return (weiri_pair){{weiri_load_part(bytes, length), 0}};
+    /* The last eight bytes overlap the first; a shift by 64 is undefined, hence two. */
+    return (weiri_pair){{weiri_load_block(bytes), weiri_load_block(bytes + length - 8) >> (8 * (15 - length)) >> 8}};
+}
+
+/* The identity of a key of more than 15 bytes, `owner` left 0. */
+weir_identity weiri_identity_long(weiri_hash_key key, const void *bytes, size_t length);
+
+/* The identity of any key, `owner` left to the caller. Inlined, so that a call can keep it in registers. */
+static inline __attribute__((always_inline)) void weiri_identify(weiri_hash_key key, const void *bytes, size_t length,
+                                                                 weir_identity *identity)
+{
+    if (length > WEIRI_KEY_INLINE) {
+        weir_identity hashed = weiri_identity_long(key, bytes, length);
+        identity->word[0] = hashed.word[0];
+        identity->word[1] = hashed.word[1];
+        identity->hash = hashed.hash;
+        return;
+    }
+    weiri_pair words = weiri_key_words(bytes, length);
+    identity->word[0] = words.word[0] << 8 | (length + 1);
+    identity->word[1] = words.word[1] << 8 | words.word[0] >> 56;
+    identity->hash = weiri_siphash_short(key, words.word[0], words.word[1], length);
+}
 
 /* The hash of an identity found in a cell. */
 uint64_t weiri_identity_hash(weiri_hash_key key, weiri_pair identity);

@@ -157,7 +157,7 @@ static void copy(weiri_segment *successor, weiri_pair identity, uint64_t hash, w
 {
     uint32_t first = weiri_first_cell(successor, hash);
     for (uint32_t i = 0; i < successor->capacity; i++) {
-        weiri_cell *cell = &successor->cell[(first + i) & (successor->capacity - 1)];
+        weiri_cell *cell = weiri_probed_cell(successor, first, i);
         weiri_pair here = weiri_load_once_128(&cell->identity);
         if (here.word[0] == 0)
             here = weiri_claim(cell, identity) ? identity : weiri_load_once_128(&cell->identity);

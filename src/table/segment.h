@@ -52,9 +52,9 @@ typedef struct weiri_segment {
     uint64_t prefix;        /* the hash bits all its keys share, at the top; zeros below */
     uint64_t floor;         /* no decision here runs earlier, ns */
     uint32_t capacity;
-    uint8_t depth;          /* number of those bits */
-    uint8_t lead;           /* bytes of its memory before it */
-    weiri_a32 done;         /* 1: everything live is in the successors */
+    uint8_t depth;  /* number of those bits */
+    uint8_t lead;   /* bytes of its memory before it */
+    weiri_a32 done; /* 1: everything live is in the successors */
     weiri_cell cell[];
 } weiri_segment;
 
@@ -103,10 +103,17 @@ static inline uint32_t weiri_probes(uint32_t capacity)
     return capacity / 4 > WEIRI_PROBES ? capacity / 4 : WEIRI_PROBES;
 }
 
-/* The first cell of a key's probe order; the others follow, wrapping round. The lowest 8 bits of a hash are no hash. */
+/* The first cell of a key's probe order. The lowest 8 bits of a hash are no hash. */
 static inline uint32_t weiri_first_cell(const weiri_segment *segment, uint64_t hash)
 {
     return (uint32_t)(hash >> 8) & (segment->capacity - 1);
+}
+
+/* Cell i of the order that begins at `first`: line by line, wrapping round; of the first line, `first` itself first. */
+static inline weiri_cell *weiri_probed_cell(weiri_segment *segment, uint32_t first, uint32_t i)
+{
+    uint32_t odd = first & 1; /* a line holds two cells: for an odd one each pair comes the other way round */
+    return &segment->cell[(first - odd + (i ^ odd)) & (segment->capacity - 1)];
 }
 
 /*
@@ -133,12 +140,11 @@ typedef struct weiri_finding {
     weiri_cell *cell;
 } weiri_finding;
 
-/* Looks without claiming. Whether FULL holds for ever is not said: cells may be EMPTY beyond the probes. */
-static inline weiri_finding weiri_find(weiri_segment *segment, weiri_pair identity, uint64_t hash)
+/* One cell after the other. */
+static inline weiri_finding weiri_find_in_order(weiri_segment *segment, weiri_pair identity, uint32_t first)
 {
-    uint32_t first = weiri_first_cell(segment, hash);
     for (uint32_t i = 0; i < segment->capacity; i++) {
-        weiri_cell *cell = &segment->cell[(first + i) & (segment->capacity - 1)];
+        weiri_cell *cell = weiri_probed_cell(segment, first, i);
         weiri_pair here = weiri_load_once_128(&cell->identity);
         if (weiri_pair_equal(here, identity))
             return (weiri_finding){WEIRI_HELD, cell};
@@ -151,6 +157,29 @@ static inline weiri_finding weiri_find(weiri_segment *segment, weiri_pair identi
     return (weiri_finding){WEIRI_FULL, NULL};
 }
 
+/* Is the key in this cell? 1 or 0, without a branch. */
+static inline uint32_t weiri_holds(const weiri_cell *cell, weiri_pair identity)
+{
+    weiri_pair here = weiri_load_once_128(&cell->identity);
+    return ((here.word[0] ^ identity.word[0]) | (here.word[1] ^ identity.word[1])) == 0;
+}
+
+/*
+ * Looks without claiming. Whether FULL holds for ever is not said: cells may be EMPTY beyond the probes.
+ * Most keys are on their first line, in one of two cells: which one cannot be predicted, so that is no branch.
+ */
+static inline weiri_finding weiri_find(weiri_segment *segment, weiri_pair identity, uint64_t hash)
+{
+    uint32_t first = weiri_first_cell(segment, hash);
+    if (segment->capacity == 0)
+        return (weiri_finding){WEIRI_FULL, NULL};
+    uint32_t own = weiri_holds(&segment->cell[first], identity);
+    uint32_t other = weiri_holds(&segment->cell[first ^ 1], identity);
+    if (own | other)
+        return (weiri_finding){WEIRI_HELD, &segment->cell[first ^ other]};
+    return weiri_find_in_order(segment, identity, first);
+}
+
 /* Claims an EMPTY cell. False: somebody else claimed or sealed it; look again. */
 static inline bool weiri_claim(weiri_cell *cell, weiri_pair identity)
 {
@@ -158,7 +187,8 @@ static inline bool weiri_claim(weiri_cell *cell, weiri_pair identity)
 }
 
 /* A segment without keys, or NULL. */
-weiri_segment *weiri_segment_new(weiri_memory *memory, uint32_t capacity, uint64_t prefix, uint8_t depth, uint64_t floor);
+weiri_segment *weiri_segment_new(weiri_memory *memory, uint32_t capacity, uint64_t prefix, uint8_t depth,
+                                 uint64_t floor);
 
 /* Frees one segment alone; `forward` and successors are the migration's. */
 void weiri_segment_free(weiri_memory *memory, weiri_segment *segment);

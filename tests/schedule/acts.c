@@ -11,6 +11,18 @@ static void take(unsigned thread)
     scene_take(&scene, thread, SCENE_HOT, SCENE_NOW);
 }
 
+/* The verdict alone: its common case is a way of its own. */
+static void verdict(unsigned thread)
+{
+    scene_take_verdict(&scene, thread, SCENE_HOT, SCENE_NOW);
+}
+
+static void batch(unsigned thread)
+{
+    static const enum scene_key keys[3] = {SCENE_HOT, SCENE_NEW, SCENE_HOT};
+    scene_batch(&scene, thread, keys, SCENE_NOW);
+}
+
 static void insert(unsigned thread)
 {
     scene_take(&scene, thread, SCENE_NEW, SCENE_NOW);
@@ -96,7 +108,8 @@ static void each(unsigned thread)
 }
 
 const struct act acts[ACTS] = {
-    {"take", take},       {"insert", insert},         {"revive", revive}, {"late", late},       {"later", later},
-    {"peek", peek},       {"split", split},           {"grow", grow},     {"compact", compact}, {"sweep", sweep},
-    {"reclaim", reclaim}, {"set_limits", set_limits}, {"reset", reset},   {"each", each},
+    {"take", take},       {"insert", insert}, {"revive", revive},   {"late", late},
+    {"later", later},     {"peek", peek},     {"split", split},     {"grow", grow},
+    {"compact", compact}, {"sweep", sweep},   {"reclaim", reclaim}, {"set_limits", set_limits},
+    {"reset", reset},     {"each", each},     {"verdict", verdict}, {"batch", batch},
 };

@@ -8,7 +8,7 @@
 
 #include "scene.h"
 
-enum { ACTS = 14 };
+enum { ACTS = 16 };
 
 struct act {
     const char *name;

@@ -85,6 +85,36 @@ void scene_take(struct scene *scene, unsigned thread, enum scene_key key, uint64
     returned(scene, key, &call, verdict);
 }
 
+void scene_take_verdict(struct scene *scene, unsigned thread, enum scene_key key, uint64_t now)
+{
+    weir_request request = request_for(key);
+    scene_floor(scene, now);
+    struct serial_call call = called(scene, SERIAL_TAKE_VERDICT, thread);
+    call.now = now;
+    call.cost = request.cost;
+    int verdict = weir_take(scene->limiter, &request, now, NULL);
+    returned(scene, key, &call, verdict);
+}
+
+/* Verdicts alone: the calls are one after the other, all between the same two stamps. */
+void scene_batch(struct scene *scene, unsigned thread, const enum scene_key keys[3], uint64_t now)
+{
+    const weir_request requests[3] = {request_for(keys[0]), request_for(keys[1]), request_for(keys[2])};
+    int verdicts[3];
+    scene_floor(scene, now);
+    const struct serial_call batch = called(scene, SERIAL_TAKE_VERDICT, thread);
+    int64_t accepted = weir_take_batch(scene->limiter, requests, 3, now, verdicts, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        struct serial_call call = batch;
+        call.now = now;
+        call.cost = requests[i].cost;
+        returned(scene, keys[i], &call, verdicts[i]);
+        accepted -= verdicts[i];
+    }
+    if (accepted != 0)
+        schedule_failed("a batch miscounts by %d", (int)accepted);
+}
+
 void scene_peek(struct scene *scene, unsigned thread, enum scene_key key, uint64_t now)
 {
     weir_request request = request_for(key);

@@ -61,8 +61,10 @@ void scene_set(struct scene *scene);
 /* Checks everything named above, and closes. Ends the program where something is wrong. */
 void scene_check(struct scene *scene);
 
-/* The acts: one call each, recorded. */
+/* The acts: one call each, recorded, or a batch of three. */
 void scene_take(struct scene *scene, unsigned thread, enum scene_key key, uint64_t now);
+void scene_take_verdict(struct scene *scene, unsigned thread, enum scene_key key, uint64_t now);
+void scene_batch(struct scene *scene, unsigned thread, const enum scene_key keys[3], uint64_t now);
 void scene_peek(struct scene *scene, unsigned thread, enum scene_key key, uint64_t now);
 void scene_reset(struct scene *scene, unsigned thread, enum scene_key key);
 void scene_limit(struct scene *scene, unsigned thread, uint64_t limit);

@@ -108,18 +108,21 @@ static void ask_batch(struct doing *doing)
         requests[i].cost = any_cost(doing);
         requests[i].plan = era->plans > 0 ? (uint32_t)random_below(doing->random, era->plans) : 0;
     }
+    bool whole = random_below(doing->random, 2) == 0;
+
     begin(doing);
-    result = weir_take_batch(era->limiter, requests, 4, doing->now, verdicts, decisions);
+    result = weir_take_batch(era->limiter, requests, 4, doing->now, verdicts, whole ? decisions : NULL);
     returned = end();
     note_floor(doing);
     for (unsigned i = 0; i < 4; i++) {
-        struct serial_call call = {.verb = SERIAL_TAKE,
+        struct serial_call call = {.verb = whole ? SERIAL_TAKE : SERIAL_TAKE_VERDICT,
                                    .now = doing->now,
                                    .cost = requests[i].cost,
                                    .plan = requests[i].plan,
-                                   .verdict = verdicts[i],
-                                   .answer = decisions[i]};
+                                   .verdict = verdicts[i]};
 
+        if (whole)
+            call.answer = decisions[i];
         note_call(doing, &call, key[i], returned);
         accepted += verdicts[i];
     }

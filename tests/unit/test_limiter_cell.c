@@ -251,6 +251,23 @@ Test(cell, a_key_dropped_on_the_way_gets_no_fresh_quota_in_the_past)
     }
 }
 
+/* Charged in [10, 20), carried through a migration that drops at 25: a call at 3 is decided at 25, where half counts. */
+Test(cell, a_verdict_alone_runs_no_earlier_than_the_floor)
+{
+    struct bench bench;
+    weir *limiter = open_counter(&bench, 4);
+    weir_identity key = key_at(limiter, 0, 1, 1), other = key_at(limiter, 0, 2, 2);
+
+    cr_assert_eq(take(limiter, &other, 1, 9), 1); /* expired at 20 */
+    cr_assert_eq(take(limiter, &key, 4, 15), 1);
+    cr_assert_eq(weir_sweep(limiter, 25, 0), 1);
+    cr_assert_eq(segment_of(limiter, &key)->floor, 25);
+    cr_assert_eq(take(limiter, &key, 3, 3), 0);
+    cr_assert_eq(take(limiter, &key, 2, 3), 1);
+    state_is(limiter, &key, 2 << 1, COUNTS(2, 4));
+    bench_close(&bench);
+}
+
 Test(cell, a_shrinking_migration_is_selected_by_who_needs_it)
 {
     struct scene s;

@@ -114,11 +114,30 @@ Test(segment, a_sealed_cell_ends_the_look_but_hides_no_key_before_it)
     weir_identity before = key_at(0, 3, 1), missing = key_at(0, 3, 2);
 
     claim(segment, 3, &before);
-    freeze_cell(&segment->cell[4]);
+    freeze_cell(&segment->cell[2]); /* the next one in its order */
     cr_assert_eq(find(segment, &before).found, WEIRI_HELD);
     cr_assert_eq(find(segment, &missing).found, WEIRI_SEALED);
     cr_assert_null(find(segment, &missing).cell);
     bench_close(&bench);
+}
+
+Test(segment, looks_line_by_line)
+{
+    static const uint32_t order[2][8] = {{6, 7, 0, 1, 2, 3, 4, 5}, {3, 2, 5, 4, 7, 6, 1, 0}};
+
+    for (unsigned odd = 0; odd < 2; odd++) {
+        struct bench bench;
+        weiri_segment *segment = bench_open(&bench, 8, 0);
+        for (uint32_t i = 0; i < 8; i++) {
+            weir_identity key = key_at(0, order[odd][0], i);
+            cr_assert_eq(weiri_probed_cell(segment, order[odd][0], i), &segment->cell[order[odd][i]]);
+            cr_assert_eq(find(segment, &key).cell, i < weiri_probes(8) ? &segment->cell[order[odd][i]] : NULL);
+            claim(segment, order[odd][i], &key);
+            cr_assert_eq(find(segment, &key).found, WEIRI_HELD);
+            cr_assert_eq(find(segment, &key).cell, &segment->cell[order[odd][i]]);
+        }
+        bench_close(&bench);
+    }
 }
 
 Test(segment, is_full_beyond_the_probes_though_looks_go_on)
@@ -129,7 +148,7 @@ Test(segment, is_full_beyond_the_probes_though_looks_go_on)
 
     for (uint32_t i = 0; i < WEIRI_PROBES; i++) {
         weir_identity key = key_at(0, 5, i), next = key_at(0, 5, i + 1);
-        claim(segment, (5 + i) % capacity, &key);
+        claim(segment, (4 + (i ^ 1)) % capacity, &key); /* 5 4 7 6 ... */
         cr_assert_eq(find(segment, &next).found, i + 1 < WEIRI_PROBES ? WEIRI_FREE : WEIRI_FULL);
     }
     /* A copy may have gone further. */
