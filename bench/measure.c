@@ -1,26 +1,35 @@
 #include "measure.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-static double read_clock(clockid_t clock)
+/* --- clocks --- */
+
+double bench_tick_ns(void)
 {
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+    static double known; /* asked first by the main thread, before it starts others */
+    if (known == 0) {
+        const double start = bench_wall_ns();
+        const uint64_t first = bench_ticks();
+        double now = start;
+        while (now - start < 10e6)
+            now = bench_wall_ns();
+        known = (now - start) / (double)(bench_ticks() - first);
+    }
+    return known;
 }
 
-double bench_cpu_ns(void)
+double bench_timer_ns(void)
 {
-    return read_clock(CLOCK_THREAD_CPUTIME_ID);
-}
-
-double bench_wall_ns(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
+    enum { READINGS = 1001 };
+    double samples[READINGS];
+    for (unsigned i = 0; i < READINGS; i++) {
+        const uint64_t first = bench_ticks();
+        samples[i] = (double)(bench_ticks() - first);
+    }
+    return bench_summarize(samples, READINGS).median * bench_tick_ns();
 }
 
 uint64_t bench_resident(void)
@@ -34,6 +43,8 @@ uint64_t bench_resident(void)
     fclose(file);
     return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
+
+/* --- samples --- */
 
 static int compare(const void *a, const void *b)
 {
@@ -59,65 +70,62 @@ bench_summary bench_summarize(double *samples, unsigned count)
                            quantile(samples, count, 0.75), count};
 }
 
-unsigned bench_interleave(bench_round round, void *argument, unsigned contenders, double seconds,
-                          bench_summary *summaries)
+static double *row_of(const bench_samples *samples, unsigned contender, unsigned value)
 {
-    static double samples[BENCH_CONTENDERS][BENCH_ROUNDS_MAX];
-    const double end = bench_wall_ns() + seconds * 1e9;
-    unsigned kept = 0;
-    for (unsigned i = 0; i < contenders; i++)
-        round(argument, i, 0);
-    while (kept < BENCH_ROUNDS_MAX && (kept < BENCH_ROUNDS_MIN || bench_wall_ns() < end)) {
-        for (unsigned i = 0; i < contenders; i++)
-            samples[i][kept] = round(argument, i, kept + 1);
-        kept++;
-    }
-    for (unsigned i = 0; i < contenders; i++)
-        summaries[i] = bench_summarize(samples[i], kept);
-    return kept + 1;
+    return samples->at + ((size_t)contender * samples->values + value) * BENCH_ROUNDS_MAX;
 }
 
-/* All of a pipe's bytes, in as many pieces as they come. */
-static int receive(int from, char *at, size_t size)
+int bench_interleave(bench_round round, void *argument, double seconds, bench_samples *samples)
 {
-    while (size > 0) {
-        ssize_t got = read(from, at, size);
-        if (got <= 0)
-            return -1;
-        at += got;
-        size -= (size_t)got;
+    const unsigned contenders = samples->contenders, values = samples->values;
+    double *found = calloc(values, sizeof *found);
+    samples->rounds = 0;
+    samples->at = calloc((size_t)contenders * values * BENCH_ROUNDS_MAX, sizeof *samples->at);
+    if (!samples->at || !found) {
+        free(found);
+        bench_samples_free(samples);
+        return -1;
     }
+    const double end = bench_wall_ns() + seconds * 1e9;
+    for (unsigned number = 0;; number++) {
+        for (unsigned i = 0; i < contenders; i++) {
+            round(argument, i, number, found);
+            for (unsigned k = 0; k < values && number > 0; k++)
+                row_of(samples, i, k)[number - 1] = found[k];
+        }
+        samples->rounds = number;
+        if (number == BENCH_ROUNDS_MAX || (number >= BENCH_ROUNDS_MIN && bench_wall_ns() >= end))
+            break;
+    }
+    free(found);
     return 0;
 }
 
-static void child(void (*work)(const void *parameters, void *result), const void *parameters, size_t size, int to)
+bench_summary bench_samples_summary(const bench_samples *samples, unsigned contender, unsigned value)
 {
-    char *result = calloc(1, size);
-    if (!result)
-        _exit(1);
-    work(parameters, result);
-    _exit(write(to, result, size) == (ssize_t)size ? 0 : 1);
+    double sorted[BENCH_ROUNDS_MAX];
+    const double *row = row_of(samples, contender, value);
+    for (unsigned i = 0; i < samples->rounds; i++)
+        sorted[i] = row[i];
+    return bench_summarize(sorted, samples->rounds);
 }
 
-int bench_apart(void (*work)(const void *parameters, void *result), const void *parameters, void *result, size_t size)
+bench_summary bench_samples_ratio(const bench_samples *samples, unsigned contender, unsigned against, unsigned value)
 {
-    int ends[2], status = 0;
-    fflush(NULL);
-    if (pipe(ends) != 0) {
-        perror("pipe");
-        return -1;
-    }
-    pid_t process = fork();
-    if (process == 0) {
-        close(ends[0]);
-        child(work, parameters, size, ends[1]);
-    }
-    close(ends[1]);
-    int failed = process < 0 || receive(ends[0], result, size) != 0;
-    close(ends[0]);
-    if (process > 0 && (waitpid(process, &status, 0) < 0 || status != 0))
-        failed = 1;
-    if (failed)
-        fprintf(stderr, "a measurement in a process of its own failed (status %d)\n", status);
-    return failed ? -1 : 0;
+    double sorted[BENCH_ROUNDS_MAX];
+    const double *row = row_of(samples, contender, value), *other = row_of(samples, against, value);
+    for (unsigned i = 0; i < samples->rounds; i++)
+        sorted[i] = row[i] / other[i];
+    bench_summary ratio = bench_summarize(sorted, samples->rounds);
+    ratio.median = bench_samples_summary(samples, contender, value).median /
+                   bench_samples_summary(samples, against, value).median;
+    ratio.low = fmin(ratio.low, ratio.median);
+    ratio.high = fmax(ratio.high, ratio.median);
+    return ratio;
+}
+
+void bench_samples_free(bench_samples *samples)
+{
+    free(samples->at);
+    samples->at = NULL;
 }

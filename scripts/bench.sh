@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 
 configure build/bench cc -Dtests=disabled -Dbench=enabled -Dtools=disabled
 ninja -C build/bench --quiet
-exec build/bench/bench/weir-figures "$@"
+exec build/bench/bench/weir-bench "$@"

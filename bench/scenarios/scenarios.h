@@ -1,0 +1,13 @@
+/*
+ * What the files of this folder define; bench/scenarios.c puts them into a table.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef WEIR_BENCH_SCENARIOS_H
+#define WEIR_BENCH_SCENARIOS_H
+
+#include "../scenario.h"
+
+extern const bench_scenario bench_hot_key;
+
+#endif
