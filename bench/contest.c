@@ -9,7 +9,8 @@
 
 enum {
     PICKS = 65536,       /* of a round: as many calls as one thread makes in it; several go through them again */
-    PICKS_SHORT = 4096,  /* where there is little time */
+    PICKS_SHORT = 4096,  /* where calls take long */
+    PICKS_FEW = 512,     /* where there is little time */
     WARM_CALLS = 2048,   /* before each round, outside its time: other subjects had the caches */
     STRETCH = 256        /* calls at a time, then a look at the clock and on with the made time */
 };
@@ -39,6 +40,7 @@ typedef struct arena {
     uint32_t pick_count;
     bench_walk walk;
     double round_seconds;
+    double timer_ns;
     bench_tally first; /* of this round: what others must agree with */
     uint64_t calls[BENCH_CONTENDERS_MAX], accepted[BENCH_CONTENDERS_MAX];
     side *side; /* whose round it is */
@@ -122,6 +124,7 @@ static void tell_latency(arena *at, unsigned contender, unsigned round, double *
     bench_histogram *all = &at->threads[0].latency;
     for (unsigned i = 1; i < at->side->who->threads; i++)
         bench_histogram_merge(all, &at->threads[i].latency);
+    values[BENCH_NS] = bench_histogram_mean(all, 0.99) * ns - at->timer_ns;
     values[BENCH_P50] = (double)bench_histogram_quantile(all, 0.5) * ns;
     values[BENCH_P99] = (double)bench_histogram_quantile(all, 0.99) * ns;
     values[BENCH_P999] = (double)bench_histogram_quantile(all, 0.999) * ns;
@@ -154,7 +157,7 @@ static void play(void *argument, unsigned contender, unsigned round, double *val
     agree(at, contender, &tally);
     values[BENCH_NS] = (threads == 1 ? crew.cpu_ns : crew.wall_ns * threads) / (double)crew.done;
     values[BENCH_CPU] = crew.cpu_ns / (double)crew.done;
-    values[BENCH_RATE] = (double)crew.done / crew.wall_ns * 1e9;
+    values[BENCH_RATE] = (double)crew.done / (threads == 1 ? crew.cpu_ns : crew.wall_ns) * 1e9;
     values[BENCH_LEAST] = bench_crew_least(&crew, threads);
     values[BENCH_MOST] = bench_crew_most(&crew, threads);
     if (at->result->latency)
@@ -192,9 +195,9 @@ static unsigned most_threads(const bench_contest *contest)
 static arena set_up(const bench_contest *contest, bench_contest_result *result)
 {
     const unsigned threads = most_threads(contest);
-    const bool brief = contest->seconds < 0.2 || contest->walk > 0; /* a walk takes longer than a hundred calls */
     arena made = {.contest = contest, .result = result, .plan = bench_plan_for(contest, threads)};
-    made.pick_count = brief ? PICKS_SHORT : PICKS;
+    made.timer_ns = bench_timer_ns();
+    made.pick_count = contest->seconds < 0.2 ? PICKS_FEW : contest->walk > 0 ? PICKS_SHORT : PICKS;
     made.round_seconds = fmin(fmax(contest->seconds / 10, 0.002), threads > 4 ? 0.2 : 0.02);
     made.picks = bench_must(calloc(made.pick_count, sizeof *made.picks));
     made.sides = bench_must(aligned_alloc(64, contest->count * sizeof *made.sides));
@@ -241,13 +244,4 @@ void bench_contest_free(bench_contest_result *result)
     bench_samples_free(&result->samples);
     free(result->latency);
     result->latency = NULL;
-}
-
-void bench_contest_enter(bench_contest *contest, const bench_subject *const *subjects, unsigned count, unsigned threads)
-{
-    for (unsigned i = 0; i < count; i++) {
-        if (contest->count == BENCH_CONTENDERS_MAX)
-            bench_fail("more subjects and numbers of threads than there is room for");
-        contest->contender[contest->count++] = (bench_contender){subjects[i], threads};
-    }
 }

@@ -2,8 +2,8 @@
  * contest: subjects under the same calls at the same times, round by round in turn. What most scenarios are made of.
  *
  * Time is made, not read: it goes on by the number of calls, not with the clock, so that how many calls pass does not
- * depend on how fast they are answered; threads of one subject share it, a stretch of calls at a time. Subjects that one
- * thread asks must agree on every answer of every round.
+ * depend on how fast they are answered; threads of one subject share it, a stretch of calls at a time. Subjects that
+ * one thread asks must agree on every answer of every round.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,9 +46,10 @@ typedef struct bench_contest {
 
 /* What a round measures of a contender. The percentiles only where each call is timed; the timer's cost is in them. */
 enum bench_value {
-    BENCH_NS,    /* a decision: one thread: its processor time; several: wall time, as each of them waits for it */
+    BENCH_NS,    /* a decision: one thread: its processor time; several: wall time, as each of them waits for it; where
+                    calls are timed, the mean of all but the slowest hundredth, the timer's cost taken off */
     BENCH_CPU,   /* a decision: processor time, of all threads together */
-    BENCH_RATE,  /* decisions a second, all threads together */
+    BENCH_RATE,  /* decisions a second, all threads together; one thread: of processor time */
     BENCH_LEAST, /* the thread that got least, in parts of what is fair */
     BENCH_MOST,
     BENCH_P50,
@@ -70,8 +71,19 @@ typedef struct bench_contest_result {
 void bench_contest_run(const bench_contest *contest, bench_contest_result *result);
 void bench_contest_free(bench_contest_result *result);
 
+/* One rule, one key of 8 bytes, calls by themselves, allowed; the rest as the options say. No contenders. */
+bench_contest bench_contest_for(const bench_options *options, uint32_t algorithm);
+
 /* Adds one contender for each subject. */
-void bench_contest_enter(bench_contest *contest, const bench_subject *const *subjects, unsigned count, unsigned threads);
+void bench_contest_enter(bench_contest *contest, const bench_subject *const *subjects, unsigned count,
+                         unsigned threads);
+
+/*
+ * Adds, for each number of threads, the subjects that were asked for (or else of `own`, NULL behind the last) that can
+ * do what the contest asks: it must be complete but for its contenders.
+ */
+void bench_contest_enter_able(bench_contest *contest, const bench_options *options, const bench_subject *const *own,
+                              const bench_list *threads);
 
 /* A row for each contender, with all parameters and measures that a contest has. */
 void bench_contest_put(const char *scenario, const bench_contest *contest, const bench_contest_result *result,

@@ -19,16 +19,11 @@ static void put_parameters(const bench_contest *contest, unsigned contender, ben
     bench_row_number(row, "threads", contest->contender[contender].threads);
     bench_row_number(row, "keys", (double)contest->keys);
     bench_row_number(row, "key bytes", (double)contest->key_len);
-    if (contest->keys > 1)
-        bench_row_word(row, "picked", contest->picking == BENCH_ZIPF ? "zipf 0.99" : "uniform");
-    if (contest->rules > 1)
-        bench_row_number(row, "rules", contest->rules);
-    if (contest->batch > 1)
-        bench_row_number(row, "batch", contest->batch);
-    if (contest->costs)
-        bench_row_word(row, "costs", "1-16");
-    if (contest->clock)
-        bench_row_word(row, "clock", "read");
+    bench_row_word(row, "picked", contest->picking == BENCH_ZIPF ? "zipf 0.99" : "uniform");
+    bench_row_number(row, "rules", contest->rules);
+    bench_row_word(row, "costs", contest->costs ? "1-16" : "1");
+    bench_row_number(row, "batch", contest->batch);
+    bench_row_word(row, "clock", contest->clock ? "read" : "given");
     if (contest->walk > 0)
         bench_row_number(row, "walk KiB", (double)contest->walk / 1024);
 }
@@ -43,17 +38,20 @@ static unsigned find(const bench_contest *contest, const char *subject, unsigned
     return at;
 }
 
-/* Beside the sharded mutex with as many threads, and beside itself with one. */
+/* Beside the sharded mutex and weir's plain call with as many threads, and beside itself with one. */
 static void put_ratios(const bench_contest *contest, const bench_samples *samples, unsigned contender, bool timed,
                        bench_row *row)
 {
     const bench_contender *who = &contest->contender[contender];
-    const unsigned other = find(contest, "sharded", who->threads), alone = find(contest, who->subject->name, 1);
-    const unsigned value = timed ? BENCH_P50 : BENCH_NS;
+    const unsigned other = find(contest, "sharded", who->threads);
+    const unsigned plain = find(contest, "weir", who->threads), alone = find(contest, who->subject->name, 1);
+    const unsigned value = timed && who->threads > 1 ? BENCH_P50 : BENCH_NS; /* a mean would be of others' turns */
     if (other < contest->count && other != contender)
         bench_row_measure(row, "to sharded", "", bench_samples_ratio(samples, contender, other, value));
     if (other < contest->count && other != contender && timed)
         bench_row_measure(row, "p99.9 to sharded", "", bench_samples_ratio(samples, contender, other, BENCH_P999));
+    if (plain < contest->count && plain != contender && strncmp(who->subject->name, "weir-", 5) == 0)
+        bench_row_measure(row, "to weir", "", bench_samples_ratio(samples, contender, plain, value));
     if (alone < contest->count && alone != contender)
         bench_row_measure(row, "gain", "", bench_samples_ratio(samples, contender, alone, BENCH_RATE));
 }
@@ -63,7 +61,8 @@ static void put_latency(const bench_samples *samples, unsigned contender, const 
     static const struct {
         const char *name;
         enum bench_value value;
-    } told[] = {{"p50", BENCH_P50}, {"p99", BENCH_P99}, {"p99.9", BENCH_P999}, {"p99.99", BENCH_P9999}, {"max", BENCH_MAX}};
+    } told[] = {{"p50", BENCH_P50}, {"p99", BENCH_P99}, {"p99.9", BENCH_P999}, {"p99.99", BENCH_P9999},
+                {"max", BENCH_MAX}};
     for (unsigned i = 0; i < sizeof told / sizeof *told; i++)
         bench_row_measure(row, told[i].name, "ns", bench_samples_summary(samples, contender, told[i].value));
     bench_row_curve(row, all);
@@ -77,7 +76,7 @@ void bench_contest_put(const char *scenario, const bench_contest *contest, const
         const bench_contender *who = &contest->contender[i];
         bench_row row = bench_row_for(scenario, who->subject->name, bench_algorithm_name(contest->algorithm));
         put_parameters(contest, i, &row);
-        if (!timed)
+        if (!timed || who->threads == 1)
             bench_row_measure(&row, "ns", "ns", bench_samples_summary(&result->samples, i, BENCH_NS));
         if (!timed && who->threads > 1)
             bench_row_measure(&row, "cpu", "ns", bench_samples_summary(&result->samples, i, BENCH_CPU));

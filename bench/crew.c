@@ -24,7 +24,8 @@ typedef struct member {
 
 bool bench_crew_goes_on(const bench_crew *crew)
 {
-    return bench_wall_ns() < (double)atomic_load_explicit(&crew->start, memory_order_relaxed) + crew->job->seconds * 1e9;
+    const uint64_t start = atomic_load_explicit(&crew->start, memory_order_relaxed);
+    return bench_wall_ns() < (double)start + crew->job->seconds * 1e9;
 }
 
 static void settle(unsigned number)
@@ -44,7 +45,7 @@ static void settle(unsigned number)
 }
 
 /* Who comes first starts the time of all. */
-static void start(bench_crew *crew, double now)
+static void start_time(bench_crew *crew, double now)
 {
     uint64_t none = 0;
     atomic_compare_exchange_strong(&crew->start, &none, (uint64_t)now);
@@ -61,7 +62,7 @@ static void *take_part(void *argument)
     if (job->threads > 1)
         pthread_barrier_wait(&self->crew->barrier);
     self->begin = bench_wall_ns();
-    start(self->crew, self->begin);
+    start_time(self->crew, self->begin);
     const double cpu = bench_cpu_ns();
     self->done = job->work(job->argument, self->number, self->crew);
     self->cpu_ns = bench_cpu_ns() - cpu;

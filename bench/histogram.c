@@ -11,6 +11,12 @@ uint64_t bench_histogram_top(unsigned index)
     return (lead << shift) + ((UINT64_C(1) << shift) - 1);
 }
 
+/* The smallest value of a bucket. */
+static uint64_t bottom(unsigned index)
+{
+    return index == 0 ? 0 : bench_histogram_top(index - 1) + 1;
+}
+
 void bench_histogram_merge(bench_histogram *histogram, const bench_histogram *other)
 {
     for (unsigned i = 0; i < BENCH_HISTOGRAM_BUCKETS; i++)
@@ -33,4 +39,16 @@ uint64_t bench_histogram_quantile(const bench_histogram *histogram, double share
         }
     }
     return histogram->max;
+}
+
+double bench_histogram_mean(const bench_histogram *histogram, double share)
+{
+    const unsigned last = bench_histogram_index(bench_histogram_quantile(histogram, share));
+    double sum = 0, count = 0;
+    for (unsigned i = 0; i <= last; i++) {
+        const double middle = ((double)bottom(i) + (double)bench_histogram_top(i)) / 2;
+        sum += middle * (double)histogram->bucket[i];
+        count += (double)histogram->bucket[i];
+    }
+    return count > 0 ? sum / count : 0;
 }

@@ -49,9 +49,15 @@ uint64_t bench_histogram_top(unsigned index);
 void bench_histogram_merge(bench_histogram *histogram, const bench_histogram *other);
 
 /*
- * A value that so large a share of all (0 ... 1) does not exceed, and hardly a smaller one: the top of the bucket in which
- * that rank lies, at most the largest value. 0 where nothing was added.
+ * A value that so large a share of all (0 ... 1) does not exceed, and hardly a smaller one: the top of the bucket in
+ * which that rank lies, at most the largest value. 0 where nothing was added.
  */
 uint64_t bench_histogram_quantile(const bench_histogram *histogram, double share);
+
+/*
+ * The mean of all values up to that quantile's bucket, each taken as the middle of its bucket: for times that a coarse
+ * timer measured, less those of interrupted calls. 0 where nothing was added.
+ */
+double bench_histogram_mean(const bench_histogram *histogram, double share);
 
 #endif

@@ -51,7 +51,7 @@ static int measure(const bench_command *command)
         const size_t before = all.count;
         failed += command->scenarios[i]->run(&command->options, &sink);
         if (all.count == before) {
-            fprintf(stderr, "weir-bench: %s: nothing to measure: no subject that was asked for can do what was asked for\n",
+            fprintf(stderr, "weir-bench: %s: nothing was measured: no subject asked for can do what was asked for\n",
                     command->scenarios[i]->name);
             failed++;
         }

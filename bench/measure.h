@@ -30,7 +30,7 @@ static inline double bench_wall_ns(void)
     return bench_read_clock(CLOCK_MONOTONIC);
 }
 
-/* The cheapest timer there is, for the time of one call: nothing before it is still under way, nothing after has begun. */
+/* The cheapest timer, for the time of one call: nothing before it is still under way, nothing after has begun. */
 static inline uint64_t bench_ticks(void)
 {
 #if defined(__x86_64__)
@@ -49,7 +49,7 @@ static inline uint64_t bench_ticks(void)
 /* ns of a tick, measured once a process against the wall clock, which takes some milliseconds. */
 double bench_tick_ns(void);
 
-/* What two readings of bench_ticks put into every time that they measure: the median, ns. */
+/* What two readings of bench_ticks put into every time that they measure: a mean, ns, interruptions left out. */
 double bench_timer_ns(void);
 
 /* Memory of this process that is resident, in bytes; 0 where the system does not tell. */
@@ -85,8 +85,8 @@ typedef struct bench_samples {
 typedef void (*bench_round)(void *argument, unsigned contender, unsigned round, double *values);
 
 /*
- * Round by round, one contender after the other (A B C A B C ...), so that what changes on the machine meets all of them;
- * the first round warms up and is thrown away. Ends after `seconds`, but not before BENCH_ROUNDS_MIN rounds were kept.
+ * Round by round, one contender after the other (A B C A B C ...), so that what changes on the machine meets all of
+ * them; the first round warms up and is thrown away. Ends after `seconds`, but not before BENCH_ROUNDS_MIN were kept.
  * `samples->contenders` and `samples->values` are given; bench_samples_free frees what it makes. 0, or -1: no memory.
  */
 int bench_interleave(bench_round round, void *argument, double seconds, bench_samples *samples);

@@ -14,7 +14,8 @@ enum bench_picking { BENCH_UNIFORM, BENCH_ZIPF };
 
 /*
  * Zipf's law: number k (0 ... count-1) with a chance proportional to 1 / (k+1)^exponent, in constant time and memory.
- * Source: Hörmann and Derflinger, Rejection-inversion to generate variates from monotone discrete distributions (1996).
+ * Source: Hörmann and Derflinger, Rejection-inversion to generate variates from monotone discrete distributions
+ * (1996).
  */
 typedef struct bench_zipf {
     double exponent;
@@ -25,7 +26,7 @@ typedef struct bench_zipf {
 bench_zipf bench_zipf_for(uint64_t count, double exponent); /* exponent > 0, not 1 */
 uint64_t bench_zipf_draw(const bench_zipf *zipf, uint64_t *random);
 
-/* Fills `picks` with `count` key numbers below `keys` (1 ... 2^32); zipf: exponent 0.99, most frequent keys anywhere. */
+/* Fills `picks` with `count` key numbers below `keys` (1 ... 2^32); zipf: exponent 0.99, frequent keys anywhere. */
 void bench_pick(enum bench_picking picking, uint64_t keys, uint64_t seed, uint32_t *picks, size_t count);
 
 #endif

@@ -142,7 +142,7 @@ static void print_title(FILE *to, const table *of)
     fprintf(to, "\n");
 }
 
-/* What stands in one column: names, parameters that differ, measures; false behind the last. `row` NULL: the heading. */
+/* What stands in a column: names, parameters that differ, measures; false behind the last. `row` NULL: the heading. */
 static bool cell(const table *of, unsigned column, const bench_row *row, char text[CELL])
 {
     const bench_row *first = of->row;

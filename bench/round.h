@@ -1,6 +1,6 @@
 /*
- * round: the loop around a subject's calls. Each subject has one of its own, with its take inlined, so that none pays for
- * being one of several:
+ * round: the loop around a subject's calls. Each subject has one of its own, with its take inlined, so that none pays
+ * for being one of several:
  *
  *     static inline int take(void *state, const bench_call *call, weir_decision *decision) { ... }
  *     BENCH_ROUND(round_of_mine, take)
@@ -45,8 +45,8 @@ static BENCH_INLINED void bench_count(bench_tally *tally, int verdict, const wei
 }
 
 /* `whole` and `plain` are constants: plain means that nothing comes between calls and none is timed. */
-static BENCH_INLINED void bench_run(void *state, const bench_work *work, bench_tally *tally, bench_take take, bool whole,
-                                    bool plain)
+static BENCH_INLINED void bench_run(void *state, const bench_work *work, bench_tally *tally, bench_take take,
+                                    bool whole, bool plain)
 {
     bench_key key = {{0}};
     bench_tally sum = *tally;

@@ -48,8 +48,8 @@ void bench_row_latency(bench_row *row, const bench_histogram *ticks)
 
 void bench_row_curve(bench_row *row, const bench_histogram *ticks)
 {
-    static const double shares[] = {0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995,
-                                    0.9998, 0.9999, 0.99995, 0.99999, 0.999999, 1};
+    static const double shares[] = {0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999,
+                                    0.9995, 0.9998, 0.9999, 0.99995, 0.99999, 0.999999, 1};
     _Static_assert(sizeof shares / sizeof *shares == BENCH_CURVE_POINTS, "one point for each");
     const double ns = bench_tick_ns();
     row->point_count = BENCH_CURVE_POINTS;

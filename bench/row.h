@@ -77,8 +77,8 @@ static inline void bench_put(const bench_sink *sink, const bench_row *row)
 }
 
 /*
- * Runs `work` in a process of its own, whose heap holds nothing else, and puts its rows into the sink as they come. 0, or
- * -1 where it failed (said on stderr). `work` may end its process with bench_fail.
+ * Runs `work` in a process of its own, whose heap holds nothing else, and puts its rows into the sink as they come. 0,
+ * or -1 where it failed (said on stderr). `work` may end its process with bench_fail.
  */
 int bench_apart(void (*work)(const void *parameters, const bench_sink *sink), const void *parameters,
                 const bench_sink *sink);

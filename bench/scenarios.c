@@ -4,6 +4,9 @@
 
 const bench_scenario *const bench_scenarios[] = {
     &bench_hot_key,
+    &bench_many_keys,
+    &bench_batch,
+    &bench_oversubscribed,
     NULL,
 };
 

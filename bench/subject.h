@@ -1,6 +1,6 @@
 /*
- * subject: what is measured, weir or a baseline, behind one face. A subject is a constant; bench/subjects.c has the table
- * of all. How its round is made: round.h.
+ * subject: what is measured, weir or a baseline, behind one face. A subject is a constant; bench/subjects.c has the
+ * table of all. How its round is made: round.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -66,7 +66,7 @@ enum bench_ability {
     BENCH_CAN_WHOLE = 1,     /* whole decisions */
     BENCH_CAN_COSTS = 2,     /* costs other than 1 with every algorithm that it has */
     BENCH_CAN_BATCH = 4,     /* takes several calls at once: its round heeds `batch` */
-    BENCH_CAN_THREADS = 8,   /* any number of threads at once */
+    BENCH_CAN_THREADS = 8    /* any number of threads at once */
 };
 
 typedef struct bench_subject {

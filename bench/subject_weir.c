@@ -156,7 +156,8 @@ static void round_batch(void *of, const bench_work *work, bench_tally *tally)
         .round = rounder, .sweep = sweep_weir, .bytes = bytes_of_weir                                              \
     }
 
-const bench_subject bench_weir = WEIR_SUBJECT("weir", "weir_take, one call after the other", 0, 0, open_weir, round_weir);
+const bench_subject bench_weir =
+    WEIR_SUBJECT("weir", "weir_take, one call after the other", 0, 0, open_weir, round_weir);
 const bench_subject bench_weir_batch =
     WEIR_SUBJECT("weir-batch", "weir_take_batch", BENCH_CAN_BATCH, 0, open_weir, round_batch);
 const bench_subject bench_weir_identity =

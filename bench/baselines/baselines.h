@@ -1,6 +1,6 @@
 /*
- * What one would write without weir, as subjects. Small and fair: the same algorithm, keys and hash (SipHash-1-3 under a
- * random key).
+ * What one would write without weir, as subjects. Small and fair: the same algorithm, keys and hash (SipHash-1-3 under
+ * a random key).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -8,6 +8,6 @@
 
 #include "../scenario.h"
 
-extern const bench_scenario bench_hot_key;
+extern const bench_scenario bench_hot_key, bench_many_keys, bench_batch, bench_oversubscribed;
 
 #endif
