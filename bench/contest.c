@@ -8,11 +8,11 @@
 #include "traffic.h"
 
 enum {
-    PICKS = 65536,       /* of a round: as many calls as one thread makes in it; several go through them again */
-    PICKS_SHORT = 4096,  /* where calls take long */
-    PICKS_FEW = 512,     /* where there is little time */
-    WARM_CALLS = 2048,   /* before each round, outside its time: other subjects had the caches */
-    STRETCH = 256        /* calls at a time, then a look at the clock and on with the made time */
+    CALLS = 65536,     /* of one thread in a round; powers of two */
+    CALLS_LONG = 4096, /* where they take long */
+    CALLS_FEW = 512,   /* where there is little time */
+    WARM_CALLS = 2048, /* before each round, outside its time, about other keys: other subjects had the caches */
+    STRETCH = 256      /* calls at a time, then a look at the clock and on with the made time */
 };
 
 /* A contender at work. Each has a limiter of its own. */
@@ -37,7 +37,8 @@ typedef struct arena {
     side *sides;
     own *threads;
     uint32_t *picks;
-    uint32_t pick_count;
+    uint32_t pick_count; /* twice the calls: the first half for one thread to warm up, the second to be timed */
+    uint32_t calls_each; /* of one thread in a round */
     bench_walk walk;
     double round_seconds;
     double timer_ns;
@@ -84,9 +85,12 @@ static void warm_up(void *argument, unsigned thread)
     arena *at = argument;
     own *self = &at->threads[thread];
     const uint64_t calls = stretch_of(at->contest);
-    *self = (own){.place = thread * (at->pick_count / at->side->who->threads)};
-    for (uint64_t done = 0; done < (at->walk.size ? calls : WARM_CALLS); done += calls)
+    const uint64_t enough = at->walk.size > 0 ? calls : at->calls_each < WARM_CALLS ? at->calls_each : WARM_CALLS;
+    const uint32_t place = thread * (at->pick_count / at->side->who->threads);
+    *self = (own){.place = place};
+    for (uint64_t done = 0; done < enough; done += calls)
         stretch(at, self, calls, NULL);
+    self->place = place + at->calls_each;
 }
 
 static uint64_t take_part(void *argument, unsigned thread, const bench_crew *crew)
@@ -97,7 +101,7 @@ static uint64_t take_part(void *argument, unsigned thread, const bench_crew *cre
     const uint64_t calls = stretch_of(at->contest);
     uint64_t done = 0;
     if (at->side->who->threads == 1) /* as many as everybody's: answers are compared */
-        for (; done < at->pick_count; done += calls)
+        for (; done < at->calls_each; done += calls)
             stretch(at, self, calls, latency);
     else
         for (; bench_crew_goes_on(crew); done += calls)
@@ -197,7 +201,8 @@ static arena set_up(const bench_contest *contest, bench_contest_result *result)
     const unsigned threads = most_threads(contest);
     arena made = {.contest = contest, .result = result, .plan = bench_plan_for(contest, threads)};
     made.timer_ns = bench_timer_ns();
-    made.pick_count = contest->seconds < 0.2 ? PICKS_FEW : contest->walk > 0 ? PICKS_SHORT : PICKS;
+    made.calls_each = contest->seconds < 0.2 ? CALLS_FEW : contest->walk > 0 ? CALLS_LONG : CALLS;
+    made.pick_count = 2 * made.calls_each;
     made.round_seconds = fmin(fmax(contest->seconds / 10, 0.002), threads > 4 ? 0.2 : 0.02);
     made.picks = bench_must(calloc(made.pick_count, sizeof *made.picks));
     made.sides = bench_must(aligned_alloc(64, contest->count * sizeof *made.sides));

@@ -1,5 +1,6 @@
 /* weir-bench: scenarios in, tables, JSON and pictures out. All measuring is in the library under it. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,7 @@ int main(int argc, char **argv)
     bench_command command;
     if (argc > 0)
         argv[0] = called;
+    signal(SIGPIPE, SIG_IGN); /* a write fails instead, which is told */
     atexit(close_output);
     bench_options_parse(&command, argc, argv);
     if (command.list) {

@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(
   gcc g++ libc6-dev clang libclang-rt-14-dev meson ninja-build pkg-config # to build
   liburcu-dev libck-dev                                                   # the library
-  libcsv-dev libjansson-dev uthash-dev                                    # the tool, the benchmark
+  libcsv-dev libjansson-dev uthash-dev gnuplot-nox                        # the tool, the benchmark
   libcriterion-dev valgrind libc6-dbg jq patch spin                       # the tests
 )
 

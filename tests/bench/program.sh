@@ -69,6 +69,17 @@ for name in $scenarios; do
   is "$name: a table as well" "$(grep -c "^$name" out | sed 's/[1-9][0-9]*/some/')" some
 done
 
+# --- pictures ---
+bench batch --subject weir --algorithm counter --keys 10,100 --batch 1,4 --seconds 0.01 --plot pictures
+if command -v gnuplot >/dev/null; then
+  is 'pictures: status' "$status $(cat err)" '0 '
+  is 'pictures: ns by size of batch, and by number of keys' "$(cd pictures && echo *)" 'batch-batch-counter-keys-10.svg '\
+'batch-batch-counter-keys-100.svg batch-keys-counter-batch-1.svg batch-keys-counter-batch-4.svg'
+  is 'pictures: drawn' "$(grep -c '</svg>' pictures/*.svg | sed 's/.*://' | tr '\n' ' ')" '1 1 1 1 '
+else
+  is 'pictures: no gnuplot' "$status $(tail -n 1 err)" '1 weir-bench: gnuplot failed (status 127): it is not installed'
+fi
+
 # --- what cannot be ---
 refused 'no SCENARIO is given (see --list)'
 refused "there is no scenario 'hotkey' (see --list)" hotkey
