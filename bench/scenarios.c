@@ -7,6 +7,9 @@ const bench_scenario *const bench_scenarios[] = {
     &bench_many_keys,
     &bench_batch,
     &bench_oversubscribed,
+    &bench_churn,
+    &bench_memory,
+    &bench_rules,
     NULL,
 };
 
