@@ -11,15 +11,13 @@
 #include <urcu/urcu-bp.h>
 
 #include <urcu/rculfhash.h> /* after the flavour */
+#include <urcu/wfcqueue.h>
 
 #include "sync/atomic.h"
 #include "table/identity.h"
 #include "window/counter.h"
 
-enum {
-    WALK_EVERY = 32, /* insertions of one thread */
-    WALK_NODES = 2 * WALK_EVERY
-};
+enum { QUEUES = 64, DROPS_AT_INSERTION = 2, DROPS_IN_A_SECTION = 64 };
 
 /*
  * state: { window index, current : 32 | previous : 32 }, as in a cell of weir; a read of its two words is a snapshot,
@@ -29,12 +27,24 @@ typedef struct node {
     struct cds_lfht_node link;
     weiri_pair identity;
     weiri_a128 state;
-    struct rcu_head retired;
+    union {
+        struct {
+            struct cds_wfcq_node queued;
+            uint64_t due; /* it has not expired before; the queue's */
+        };
+        struct rcu_head retired; /* once it is out of queue and table */
+    };
 } node;
 
 _Static_assert(sizeof(node) == 64, "one line");
 
 #define DEAD UINT64_MAX
+
+/* Nodes by the time at which they could first have expired. Anybody puts in; who takes out has the mutex of `head`. */
+typedef struct queue {
+    _Alignas(64) struct cds_wfcq_head head;
+    _Alignas(64) struct cds_wfcq_tail tail;
+} queue;
 
 struct lfht {
     struct cds_lfht *table;
@@ -42,10 +52,7 @@ struct lfht {
     uint64_t limit;
     uint64_t lateness;
     weiri_hash_key hash_key;
-    /* The walk through the table, and the last node that it let live: it goes on behind it. */
-    _Alignas(64) pthread_mutex_t walk;
-    bool under_way;
-    weir_identity at;
+    queue queues[QUEUES];
 };
 
 static weiri_counter unpack(weiri_pair state)
@@ -81,12 +88,14 @@ lfht *lfht_open(const weir_rule *rule, uint64_t keys, uint64_t lateness)
                       .limit = rule->limit,
                       .lateness = lateness,
                       .hash_key = {{UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)}},
-                      .walk = PTHREAD_MUTEX_INITIALIZER,
                       .table = cds_lfht_new_flavor(buckets, buckets, buckets, 0, &urcu_bp_flavor, NULL)};
-    if (limiter->table)
-        return limiter;
-    free(limiter);
-    return NULL;
+    if (!limiter->table) {
+        free(limiter);
+        return NULL;
+    }
+    for (unsigned i = 0; i < QUEUES; i++)
+        cds_wfcq_init(&limiter->queues[i].head, &limiter->queues[i].tail);
+    return limiter;
 }
 
 void lfht_close(lfht *limiter)
@@ -104,7 +113,8 @@ void lfht_close(lfht *limiter)
     }
     urcu_bp_read_unlock();
     cds_lfht_destroy(limiter->table, NULL);
-    pthread_mutex_destroy(&limiter->walk);
+    for (unsigned i = 0; i < QUEUES; i++)
+        cds_wfcq_destroy(&limiter->queues[i].head, &limiter->queues[i].tail);
     free(limiter);
 }
 
@@ -133,68 +143,67 @@ static bool kill_expired(lfht *limiter, node *at, uint64_t time)
            weiri_cas_128(&at->state, state, (weiri_pair){{DEAD, 0}});
 }
 
-static int is_same(struct cds_lfht_node *link, const void *identity)
+static uint64_t expires(const lfht *limiter, node *at)
 {
-    return weiri_pair_equal(node_of(link)->identity, *(const weiri_pair *)identity);
+    weiri_counter counter = unpack(weiri_load_snapshot_128(&at->state));
+    return weiri_counter_expires(&counter, &limiter->rule);
 }
 
-/* Where the walk goes on. The node behind which it does is there: only a walk kills. */
-static void find_place(const lfht *limiter, struct cds_lfht_iter *iterator)
+static void enqueue(lfht *limiter, queue *home, node *at)
 {
-    weiri_pair identity = weiri_identity_pair(&limiter->at);
-    if (!limiter->under_way) {
-        cds_lfht_first(limiter->table, iterator);
-        return;
-    }
-    cds_lfht_lookup(limiter->table, table_hash(&limiter->at), is_same, &identity, iterator);
-    if (cds_lfht_iter_get_node(iterator))
-        cds_lfht_next(limiter->table, iterator);
-    else
-        cds_lfht_first(limiter->table, iterator);
+    at->due = expires(limiter, at);
+    cds_wfcq_node_init(&at->queued);
+    cds_wfcq_enqueue(&home->head, &home->tail, &at->queued);
 }
 
-/* Looks at up to `most` nodes. True: the end was reached. The mutex is held. */
-static bool walk_some(lfht *limiter, uint64_t now, unsigned most)
+/* Looks at up to `most` nodes that may have expired at `time`; one that was charged since goes back to the tail. False:
+ * no other has. Inside a read section, the queue's mutex is held. */
+static bool drop_some(lfht *limiter, queue *home, uint64_t time, unsigned most)
 {
-    uint64_t time = now > limiter->lateness ? now - limiter->lateness : 0;
-    struct cds_lfht_iter iterator;
-    node *at, *last = NULL;
-    urcu_bp_read_lock();
-    find_place(limiter, &iterator);
-    for (; (at = node_of(cds_lfht_iter_get_node(&iterator))) != NULL && most > 0; most--) {
-        if (kill_expired(limiter, at, time))
-            bury(limiter, at);
+    for (unsigned i = 0; i < most; i++) {
+        struct cds_wfcq_node *first = __cds_wfcq_first_blocking(&home->head, &home->tail);
+        node *oldest = first ? caa_container_of(first, node, queued) : NULL;
+        if (!oldest || oldest->due > time)
+            return false;
+        __cds_wfcq_dequeue_blocking(&home->head, &home->tail);
+        if (kill_expired(limiter, oldest, time))
+            bury(limiter, oldest);
         else
-            last = at;
-        cds_lfht_next(limiter->table, &iterator);
+            enqueue(limiter, home, oldest);
     }
-    if (last) {
-        limiter->at = (weir_identity){.word = {last->identity.word[0], last->identity.word[1]}};
-        limiter->at.hash = weiri_identity_hash(limiter->hash_key, last->identity);
-        limiter->under_way = true;
-    }
-    urcu_bp_read_unlock();
-    if (!at)
-        limiter->under_way = false;
-    return !at;
+    return true;
 }
 
-static void walk_after_insertion(lfht *limiter, uint64_t now)
+static uint64_t drop_time(const lfht *limiter, uint64_t now)
 {
-    static _Thread_local unsigned inserted;
-    if (++inserted % WALK_EVERY != 0 || pthread_mutex_trylock(&limiter->walk) != 0)
+    return now > limiter->lateness ? now - limiter->lateness : 0;
+}
+
+/* The new node to its queue, and some old ones out of it, if nobody else is at that. Inside the read section in which it
+ * was inserted. */
+static void queue_up(lfht *limiter, node *made, uint64_t hash, uint64_t now)
+{
+    queue *home = &limiter->queues[hash >> 58];
+    enqueue(limiter, home, made);
+    if (pthread_mutex_trylock(&home->head.lock) != 0)
         return;
-    walk_some(limiter, now, WALK_NODES);
-    pthread_mutex_unlock(&limiter->walk);
+    drop_some(limiter, home, drop_time(limiter, now), DROPS_AT_INSERTION);
+    cds_wfcq_dequeue_unlock(&home->head, &home->tail);
 }
 
 void lfht_sweep(lfht *limiter, uint64_t now)
 {
-    pthread_mutex_lock(&limiter->walk);
-    limiter->under_way = false;
-    while (!walk_some(limiter, now, WALK_NODES))
-        continue;
-    pthread_mutex_unlock(&limiter->walk);
+    for (unsigned i = 0; i < QUEUES; i++) {
+        queue *home = &limiter->queues[i];
+        bool more;
+        do {
+            cds_wfcq_dequeue_lock(&home->head, &home->tail);
+            urcu_bp_read_lock();
+            more = drop_some(limiter, home, drop_time(limiter, now), DROPS_IN_A_SECTION);
+            urcu_bp_read_unlock();
+            cds_wfcq_dequeue_unlock(&home->head, &home->tail);
+        } while (more);
+    }
 }
 
 uint64_t lfht_keys(lfht *limiter)
@@ -210,6 +219,11 @@ uint64_t lfht_keys(lfht *limiter)
 }
 
 /* --- deciding --- */
+
+static int is_same(struct cds_lfht_node *link, const void *identity)
+{
+    return weiri_pair_equal(node_of(link)->identity, *(const weiri_pair *)identity);
+}
 
 /* A line of its own: else most would stand on two, and a look would miss twice. */
 static node *node_new(const weir_identity *identity)
@@ -244,8 +258,8 @@ typedef struct asking {
     weir_identity identity;
     uint64_t charge;
     uint64_t now;
-    node *made; /* memory for a new key that is not the table's so far */
-    bool inserted;
+    node *made;     /* memory for a new key, if there is any that is not the table's so far */
+    node *inserted; /* the table's */
 } asking;
 
 static node *find(const asking *ask)
@@ -268,7 +282,7 @@ static int add(asking *ask, weiri_counter charged)
         &made->link)
         return 0;
     ask->made = NULL;
-    ask->inserted = true;
+    ask->inserted = made;
     return 1;
 }
 
@@ -304,9 +318,9 @@ int lfht_take(lfht *limiter, const void *key, size_t key_len, uint64_t cost, uin
     do
         verdict = attempt(&ask, decision);
     while (verdict == -EAGAIN);
+    if (ask.inserted)
+        queue_up(limiter, ask.inserted, ask.identity.hash, now);
     urcu_bp_read_unlock();
     free(ask.made);
-    if (ask.inserted)
-        walk_after_insertion(limiter, now);
     return verdict;
 }

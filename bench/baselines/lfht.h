@@ -4,9 +4,9 @@
  *
  * It identifies and hashes a key exactly as weir does, and decides by weir's own formula.
  *
- * Expired nodes go: whoever inserts, once in a while, walks on through the table for about twice as many nodes as were
- * inserted since (the mutex for it is tried, not waited for), marks what has expired as dead by the same swap that a
- * charge makes, takes it out, and hands it to call_rcu.
+ * Expired nodes go: each new one is put into one of 64 queues (wait-free), and who inserts looks at the two at its head,
+ * if nobody else is at that (the queue's mutex is tried, not waited for). What has expired is marked dead by the same
+ * swap that a charge makes, taken out of the table, and handed to call_rcu.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,7 +27,7 @@ void lfht_close(lfht *limiter);
 /* 1 accepted, 0 refused, -ENOMEM. `decision` may be NULL. Any thread; lock-free but for the memory of a new key. */
 int lfht_take(lfht *limiter, const void *key, size_t key_len, uint64_t cost, uint64_t now, weir_decision *decision);
 
-/* Drops all that has expired. Waits for another's walk. */
+/* Drops all that has expired. Waits for others that are at it. */
 void lfht_sweep(lfht *limiter, uint64_t now);
 
 /* Keys held, counted one by one. */
