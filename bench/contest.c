@@ -161,7 +161,7 @@ static void play(void *argument, unsigned contender, unsigned round, double *val
     agree(at, contender, &tally);
     values[BENCH_NS] = (threads == 1 ? crew.cpu_ns : crew.wall_ns * threads) / (double)crew.done;
     values[BENCH_CPU] = crew.cpu_ns / (double)crew.done;
-    values[BENCH_RATE] = (double)crew.done / (threads == 1 ? crew.cpu_ns : crew.wall_ns) * 1e9;
+    values[BENCH_RATE] = (double)crew.done / crew.wall_ns * 1e9;
     values[BENCH_LEAST] = bench_crew_least(&crew, threads);
     values[BENCH_MOST] = bench_crew_most(&crew, threads);
     if (at->result->latency)

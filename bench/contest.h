@@ -49,7 +49,7 @@ enum bench_value {
     BENCH_NS,    /* a decision: one thread: its processor time; several: wall time, as each of them waits for it; where
                     calls are timed, the mean of all but the slowest hundredth, the timer's cost taken off */
     BENCH_CPU,   /* a decision: processor time, of all threads together */
-    BENCH_RATE,  /* decisions a second, all threads together; one thread: of processor time */
+    BENCH_RATE,  /* decisions a second, all threads together, by wall time */
     BENCH_LEAST, /* the thread that got least, in parts of what is fair */
     BENCH_MOST,
     BENCH_P50,
@@ -84,6 +84,10 @@ void bench_contest_enter(bench_contest *contest, const bench_subject *const *sub
  */
 void bench_contest_enter_able(bench_contest *contest, const bench_options *options, const bench_subject *const *own,
                               const bench_list *threads);
+
+/* How many times as much contender `one` does as `other`, by the processor time that each needs for a call. */
+bench_summary bench_contest_gain(const bench_contest *contest, const bench_samples *samples, unsigned one,
+                                 unsigned other);
 
 /* A row for each contender, with all parameters and measures that a contest has. */
 void bench_contest_put(const char *scenario, const bench_contest *contest, const bench_contest_result *result,

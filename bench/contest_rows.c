@@ -38,6 +38,14 @@ static unsigned find(const bench_contest *contest, const char *subject, unsigned
     return at;
 }
 
+bench_summary bench_contest_gain(const bench_contest *contest, const bench_samples *samples, unsigned one,
+                                 unsigned other)
+{
+    const bench_summary dearer = bench_samples_ratio(samples, one, other, BENCH_CPU);
+    const double times = (double)contest->contender[one].threads / contest->contender[other].threads;
+    return (bench_summary){times / dearer.median, times / dearer.high, times / dearer.low, dearer.rounds};
+}
+
 /* Beside the sharded mutex and weir's plain call with as many threads, and beside itself with one. */
 static void put_ratios(const bench_contest *contest, const bench_samples *samples, unsigned contender, bool timed,
                        bench_row *row)
@@ -52,8 +60,10 @@ static void put_ratios(const bench_contest *contest, const bench_samples *sample
         bench_row_measure(row, "p99.9 to sharded", "", bench_samples_ratio(samples, contender, other, BENCH_P999));
     if (plain < contest->count && plain != contender && strncmp(who->subject->name, "weir-", 5) == 0)
         bench_row_measure(row, "to weir", "", bench_samples_ratio(samples, contender, plain, value));
-    if (alone < contest->count && alone != contender)
-        bench_row_measure(row, "gain", "", bench_samples_ratio(samples, contender, alone, BENCH_RATE));
+    if (alone == contest->count || alone == contender)
+        return;
+    bench_row_measure(row, "gain", "", bench_samples_ratio(samples, contender, alone, BENCH_RATE));
+    bench_row_measure(row, "gain, cpu", "", bench_contest_gain(contest, samples, contender, alone));
 }
 
 static void put_latency(const bench_samples *samples, unsigned contender, const bench_histogram *all, bench_row *row)

@@ -126,7 +126,8 @@ static bool begins_lines(const bench_rows *rows, size_t at, const kind *of)
 static bool begins_subject(const bench_rows *rows, size_t at, const char *along)
 {
     for (size_t i = 0; i < at; i++)
-        if (same_group(&rows->row[at], &rows->row[i], along) && strcmp(rows->row[at].subject, rows->row[i].subject) == 0)
+        if (same_group(&rows->row[at], &rows->row[i], along) &&
+            strcmp(rows->row[at].subject, rows->row[i].subject) == 0)
             return false;
     return true;
 }
@@ -192,7 +193,8 @@ static bool is_bytes(const bench_measure *measure)
 static bool begins_bars(const bench_rows *rows, size_t at, const char *measure)
 {
     for (size_t i = 0; i < at; i++)
-        if (strcmp(rows->row[i].scenario, rows->row[at].scenario) == 0 && bench_row_find_measure(&rows->row[i], measure))
+        if (bench_row_find_measure(&rows->row[i], measure) &&
+            strcmp(rows->row[i].scenario, rows->row[at].scenario) == 0)
             return false;
     return true;
 }

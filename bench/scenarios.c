@@ -10,6 +10,7 @@ const bench_scenario *const bench_scenarios[] = {
     &bench_churn,
     &bench_memory,
     &bench_rules,
+    &bench_targets,
     NULL,
 };
 

@@ -4,7 +4,7 @@
 #include "../subject_weir.h"
 #include "scenarios.h"
 
-static const bench_subject *const own[] = {&bench_weir, &bench_weir_batch, &bench_sharded, NULL};
+static const bench_subject *const own[] = {&bench_weir, &bench_weir_batch, &bench_sharded, &bench_lfht, NULL};
 static const bench_list own_threads = {1, {1}}, own_keys = {2, {1000, 1000000}}, own_key_lens = {1, {8}};
 static const bench_list own_batches = {7, {1, 2, 4, 8, 16, 32, 64}};
 

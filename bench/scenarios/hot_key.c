@@ -4,7 +4,8 @@
 #include "../subject_weir.h"
 #include "scenarios.h"
 
-static const bench_subject *const own[] = {&bench_weir, &bench_weir_identity, &bench_sharded, NULL};
+static const bench_subject *const own[] = {&bench_weir, &bench_weir_identity, &bench_mutex, &bench_sharded,
+                                           &bench_lfht, NULL};
 static const bench_list own_threads = {2, {1, 2}}, own_key_lens = {1, {8}};
 
 /* Every number of threads takes part in the same rounds, so that what threads gain is a ratio within one run. */

@@ -204,6 +204,12 @@ static weir_rule rule_of(uint32_t algorithm, uint64_t limit)
                        .buckets = algorithm == WEIR_BUCKETS ? 60 : 0};
 }
 
+/* At most as many keys as are asked for. */
+static uint64_t at_most(const bench_options *options, uint64_t keys)
+{
+    return options->keys.count > 0 && options->keys.value[0] < keys ? options->keys.value[0] : keys;
+}
+
 static int run(const bench_options *options, const bench_sink *sink)
 {
     static const uint32_t algorithms[] = {WEIR_LOG, WEIR_COUNTER, WEIR_BUCKETS};
@@ -215,10 +221,12 @@ static int run(const bench_options *options, const bench_sink *sink)
             failed += each_subject(options, (order){NULL, rule_of(WEIR_COUNTER, 1000), keys->value[i],
                                                     key_lens->value[k]}, octave, sink);
     if (bench_options_want(options, WEIR_LOG))
-        failed += each_subject(options, (order){NULL, rule_of(WEIR_LOG, RING_LIMIT), RING_KEYS, 16}, rings, sink);
+        failed += each_subject(options, (order){NULL, rule_of(WEIR_LOG, RING_LIMIT), at_most(options, RING_KEYS), 16},
+                               rings, sink);
     for (unsigned a = 0; a < sizeof algorithms / sizeof *algorithms; a++)
         if (bench_options_want(options, algorithms[a]))
-            failed += each_subject(options, (order){NULL, rule_of(algorithms[a], FULL_LIMIT), FULL_KEYS, 16}, full, sink);
+            failed += each_subject(options, (order){NULL, rule_of(algorithms[a], FULL_LIMIT),
+                                                    at_most(options, FULL_KEYS), 16}, full, sink);
     return failed;
 }
 

@@ -10,7 +10,7 @@
 #include "../subject_weir.h"
 #include "scenarios.h"
 
-static const bench_subject *const own[] = {&bench_weir, &bench_sharded, NULL};
+static const bench_subject *const own[] = {&bench_weir, &bench_mutex, &bench_sharded, &bench_lfht, NULL};
 static const bench_list own_keys = {2, {1, 100000}}, own_key_lens = {1, {8}};
 
 /* 2, 4 and 8 times as many threads as there are cores. */
