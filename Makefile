@@ -46,6 +46,10 @@ mutation: deps
 bench: deps
 	@scripts/bench.sh
 
+# Counts the shared lines that calls read and write, weir's and the baselines', and puts them into docs/cost-model.md.
+counts: deps
+	@scripts/counts.sh
+
 # PREFIX=/usr (/usr/local where not given), DESTDIR=/some/where
 install: all
 	meson configure --prefix=$(or $(PREFIX),/usr/local) $(BUILD)
@@ -55,4 +59,4 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test schedule torture flood fuzz mutation bench install clean
+.PHONY: all deps demo test schedule torture flood fuzz mutation bench counts install clean

@@ -1,6 +1,6 @@
 /*
- * Refusals write nothing: no store and no atomic read-modify-write on a shared word, as the hooks see them. Guarantee E,
- * and section 4.2 of the contract.
+ * Refusals write nothing: no store and no atomic read-modify-write on a shared word, as the hooks see them. Guarantee
+ * E, and section 4.2 of the contract.
  *
  *   cells     one counter: no refusal, peek or call on a key that has no charge ever writes
  *   nodes     all else: a refusal that an earlier one covers. Which are, is modelled here: verdicts of at least the
@@ -27,8 +27,8 @@ enum { KEYS = 12, CALLS = 400, RULES = 3 };
 /* What is published on one key, as far as it must be. */
 struct cover {
     bool verdict, whole;
-    uint64_t cost, until;                           /* verdicts of this cost and more, before this time */
-    uint64_t whole_cost, whole_from, whole_until;   /* the whole decision, in this span */
+    uint64_t cost, until;                         /* verdicts of this cost and more, before this time */
+    uint64_t whole_cost, whole_from, whole_until; /* the whole decision, in this span */
 };
 
 static struct {
@@ -113,7 +113,8 @@ static bool is_covered(const struct cover *cover, uint64_t cost, uint64_t now, b
         return true;
     if (!cover->verdict || cost < cover->cost || now >= cover->until)
         return false;
-    return !whole || (cover->whole && cost == cover->whole_cost && now >= cover->whole_from && now < cover->whole_until);
+    return !whole ||
+           (cover->whole && cost == cover->whole_cost && now >= cover->whole_from && now < cover->whole_until);
 }
 
 /* A refusal that was not covered has been worked out, and `told` is what it says. */
