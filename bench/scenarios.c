@@ -8,6 +8,8 @@ const bench_scenario *const bench_scenarios[] = {
     &bench_batch,
     &bench_oversubscribed,
     &bench_churn,
+    &bench_growth,
+    &bench_janitor,
     &bench_memory,
     &bench_rules,
     &bench_targets,

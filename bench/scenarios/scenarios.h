@@ -9,6 +9,6 @@
 #include "../scenario.h"
 
 extern const bench_scenario bench_hot_key, bench_many_keys, bench_batch, bench_oversubscribed;
-extern const bench_scenario bench_churn, bench_memory, bench_rules, bench_targets;
+extern const bench_scenario bench_churn, bench_growth, bench_janitor, bench_memory, bench_rules, bench_targets;
 
 #endif
