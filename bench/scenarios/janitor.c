@@ -123,11 +123,8 @@ static void end_round(trial *at, double swept_ns)
 {
     for (unsigned phase = 0; phase < PHASES; phase++) {
         bench_histogram *one = &at->one[phase];
-        double sum = 0;
-        for (unsigned i = 0; i < BENCH_HISTOGRAM_BUCKETS; i++)
-            sum += (double)one->bucket[i] * (double)bench_histogram_top(i);
         at->p99[phase][at->rounds] = (double)bench_histogram_quantile(one, 0.99) * bench_tick_ns();
-        at->mean[phase][at->rounds] = sum / (double)one->count * bench_tick_ns();
+        at->mean[phase][at->rounds] = bench_histogram_mean(one, 0.99) * bench_tick_ns();
         bench_histogram_merge(&at->latency[phase], one);
         *one = (bench_histogram){0};
     }
@@ -154,11 +151,11 @@ static void put(trial *at, const char *how, const bench_sink *sink)
         bench_row_number(&row, "key bytes", (double)at->of->key_len);
         bench_row_word(&row, "swept", how);
         bench_row_word(&row, "sweep under way", names[phase]);
-        bench_row_measure(&row, "mean", "ns", bench_summarize(at->mean[phase], at->rounds));
+        bench_row_measure(&row, "mean to p99", "ns", bench_summarize(at->mean[phase], at->rounds));
         bench_row_latency(&row, &at->latency[phase]);
         if (phase == SWEPT) {
             bench_row_measure(&row, "p99 to quiet", "", worse);
-            bench_row_measure(&row, "mean to quiet", "", dearer);
+            bench_row_measure(&row, "mean to p99, to quiet", "", dearer);
             bench_row_measure(&row, "a sweep", "ns", bench_summarize(at->swept_ns, at->rounds));
         }
         row.wrong = phase == SWEPT ? at->wrong : 0;
@@ -235,7 +232,7 @@ static void round_by_janitor(trial *at, const bench_setup *setup)
         bench_fail("a subject cannot be opened");
     fill(at, 0);
     weir_statistics before = statistics_of(at);
-    const uint64_t dropped = before.swept;
+    const uint64_t dropped = before.swept; /* while the table grew */
     for (;;) {
         decide(at, stretch);
         const weir_statistics now = statistics_of(at);
@@ -249,7 +246,7 @@ static void round_by_janitor(trial *at, const bench_setup *setup)
             bench_histogram_merge(&at->one[sweeping ? SWEPT : QUIET], stretch);
         *stretch = (bench_histogram){0};
         before = now;
-        if (now.swept - dropped >= at->of->keys && !sweeping && passed > last + 0.5e9)
+        if (first > 0 && now.keys <= at->live && !sweeping && passed > last + 0.5e9)
             break;
         if (passed > GIVE_UP_S * 1e9)
             bench_fail("the janitor did not sweep");

@@ -57,3 +57,8 @@ void weiri_test_freeze(weir *limiter, uint64_t random, uint64_t now)
         freeze(&segment->cell[(i + (random >> 40)) & (segment->capacity - 1)]);
     weiri_rcu_leave();
 }
+
+void weiri_test_hash_key(weir *limiter, uint64_t word0, uint64_t word1)
+{
+    limiter->table.hash_key = (weiri_hash_key){{word0, word1}};
+}

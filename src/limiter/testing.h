@@ -22,4 +22,7 @@ void weiri_test_migrate(weir *limiter, uint64_t random, uint64_t now);
  * nothing is selected or copied. One thread alone never leaves a migration there. */
 void weiri_test_freeze(weir *limiter, uint64_t random, uint64_t now);
 
+/* The key that keys are hashed under, which is random else, so that a table grows the same way again. Before any call. */
+void weiri_test_hash_key(weir *limiter, uint64_t word0, uint64_t word1);
+
 #endif
