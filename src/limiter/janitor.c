@@ -82,6 +82,7 @@ static void tend(weir *limiter, bool sweep)
         } while (!end && !wanted_away());
     }
     weiri_reclaim(&limiter->memory);
+    weiri_tend_pools(&limiter->memory);
 }
 
 /* `turn` is held, and given up meanwhile. */

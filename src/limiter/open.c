@@ -164,6 +164,7 @@ int weir_close(weir *limiter)
     weiri_reclaim_now(&limiter->memory); /* no call runs: nobody reads */
     weiri_table_destroy(&limiter->table, free_state, limiter);
     weiri_reclaim_now(&limiter->memory);
+    weiri_memory_destroy(&limiter->memory);
     free_plans(limiter);
     free_limiter(limiter);
     return 0;

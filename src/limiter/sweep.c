@@ -203,5 +203,7 @@ int weir_sweep(weir *limiter, uint64_t now, uint64_t max_keys)
 
 int weir_reclaim(weir *limiter)
 {
-    return weiri_reclaim(&limiter->memory);
+    int error = weiri_reclaim(&limiter->memory);
+    weiri_tend_pools(&limiter->memory);
+    return error;
 }

@@ -42,9 +42,17 @@ static void c_release(void *argument, void *object, size_t size)
 
 void weiri_memory_init(weiri_memory *memory, const weir_allocator *allocator)
 {
-    *memory = (weiri_memory){.allocator = {c_allocate, c_release, NULL}};
-    if (allocator->allocate)
+    *memory = (weiri_memory){.allocator = {c_allocate, c_release, NULL}, .pools = true};
+    if (allocator->allocate) {
         memory->allocator = *allocator;
+        memory->pools = false;
+    }
+}
+
+void weiri_memory_destroy(weiri_memory *memory)
+{
+    for (unsigned i = 0; i < WEIRI_BLOCKS; i++)
+        weiri_pool_destroy(&memory->pool[i].of);
 }
 
 void *weiri_allocate(weiri_memory *memory, size_t alignment, size_t size)
@@ -61,6 +69,27 @@ void weiri_release(weiri_memory *memory, void *object, size_t size)
         return;
     weiri_sum_add(&memory->bytes, 0 - (uint64_t)size);
     memory->allocator.release(memory->allocator.argument, object, size);
+}
+
+void *weiri_allocate_block(weiri_memory *memory, enum weiri_block kind)
+{
+    weiri_pool *pool = &memory->pool[kind].of;
+    void *block = weiri_load_relaxed_32(&memory->large) != 0 && pool->size > 0 ? weiri_pool_take(pool) : NULL;
+    if (block)
+        weiri_sum_add(&memory->bytes, pool->size);
+    return block;
+}
+
+void weiri_release_block(weiri_memory *memory, enum weiri_block kind, void *block)
+{
+    weiri_sum_add(&memory->bytes, 0 - (uint64_t)memory->pool[kind].of.size);
+    weiri_pool_give(&memory->pool[kind].of, block);
+}
+
+void weiri_memory_grew(weiri_memory *memory)
+{
+    if (memory->pools && weiri_load_relaxed_32(&memory->large) == 0)
+        weiri_store_release_32(&memory->large, 1);
 }
 
 static void push(weiri_memory *memory, weiri_retired *first, weiri_retired *last)
@@ -120,4 +149,14 @@ int weiri_reclaim(weiri_memory *memory)
 void weiri_reclaim_now(weiri_memory *memory)
 {
     destroy_all(memory, weiri_exchange_pointer(&memory->retired, NULL));
+}
+
+void weiri_tend_pools(weiri_memory *memory)
+{
+    if (weiri_load_relaxed_32(&memory->large) == 0 || weiri_rcu_inside())
+        return;
+    bool inside = weiri_gate_hold();
+    for (unsigned i = 0; i < WEIRI_BLOCKS; i++)
+        weiri_pool_tend(&memory->pool[i].of);
+    weiri_gate_release(inside);
 }

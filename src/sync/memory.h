@@ -1,5 +1,5 @@
 /*
- * Memory of one limiter: the host's allocator, the bytes in use, and what waits for a grace period.
+ * Memory of one limiter: the host's allocator or our pools, the bytes in use, and what waits for a grace period.
  *
  * Retiring. What readers may still look at is put on a list, a stack that is only pushed to and taken whole (so no ABA);
  * whoever reclaims takes all of it, waits one grace period, and frees. An object is retired once, after the last place
@@ -11,6 +11,7 @@
 #include <weir/types.h>
 
 #include "atomic.h"
+#include "pool.h"
 
 /* A sum kept in parts, so that threads that add do not share a line. */
 enum { WEIRI_STRIPES = 8 };
@@ -33,18 +34,39 @@ struct weiri_retired {
     size_t size;                                                  /* what that gives back, set by weiri_retire */
 };
 
+/* What has a pool of its own. */
+enum weiri_block { WEIRI_BLOCK_SEGMENT, WEIRI_BLOCK_NODE, WEIRI_BLOCKS };
+
 struct weiri_memory {
     weir_allocator allocator;
-    weiri_sum bytes;         /* in use, retired included */
+    bool pools;      /* they may be used: the allocator is the C library's */
+    weiri_a32 large; /* 1: from now on they are */
+    weiri_sum bytes; /* in use, retired included */
     _Alignas(64) weiri_apointer retired;
     weiri_a64 retired_bytes; /* on the list, or taken from it and not freed so far */
+    struct {
+        _Alignas(64) weiri_pool of;
+    } pool[WEIRI_BLOCKS];
 };
 
 void weiri_memory_init(weiri_memory *memory, const weir_allocator *allocator);
 
+/* Nobody uses it, and everything allocated is released. */
+void weiri_memory_destroy(weiri_memory *memory);
+
 /* Uninitialised memory, or NULL. */
 void *weiri_allocate(weiri_memory *memory, size_t alignment, size_t size);
 void weiri_release(weiri_memory *memory, void *object, size_t size);
+
+/*
+ * The same from the pool of such blocks, whose size has been set. NULL: not to be had so, allocate it. Inside a read
+ * section once the memory is large.
+ */
+void *weiri_allocate_block(weiri_memory *memory, enum weiri_block kind);
+void weiri_release_block(weiri_memory *memory, enum weiri_block kind, void *block);
+
+/* From now on blocks come from the pools, where they may. */
+void weiri_memory_grew(weiri_memory *memory);
 
 /* Puts an object on the list. `size`: what freeing it will give back. */
 void weiri_retire(weiri_memory *memory, weiri_retired *object, size_t size);
@@ -56,7 +78,10 @@ bool weiri_memory_crowded(const weiri_memory *memory);
  * -EPERM where no grace period can be had. */
 int weiri_reclaim(weiri_memory *memory);
 
-/* The same without waiting: for an owner that knows that nobody reads. */
+/* Gives back what the pools need no more, and sees to large pages. Outside any read section; may take milliseconds. */
+void weiri_tend_pools(weiri_memory *memory);
+
+/* weiri_reclaim without waiting: for an owner that knows that nobody reads. */
 void weiri_reclaim_now(weiri_memory *memory);
 
 #endif

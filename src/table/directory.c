@@ -223,8 +223,8 @@ static struct want publish_some(weiri_directory *directory, weiri_memory *memory
         if (want.pages)
             deepen(directory, memory, segment->prefix, spare);
         replace(directory, segment);
-        if (weiri_forward(segment)->split)
-            weiri_add_relaxed_64(&directory->segments, 1);
+        if (weiri_forward(segment)->split && weiri_add_relaxed_64(&directory->segments, 1) >= WEIRI_SEGMENTS_LARGE)
+            weiri_memory_grew(memory);
         weiri_segment_retire(memory, segment);
     }
 }

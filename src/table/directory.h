@@ -23,6 +23,9 @@
 #ifndef WEIRI_PAGE_BITS
 #define WEIRI_PAGE_BITS 9
 #endif
+#ifndef WEIRI_SEGMENTS_LARGE
+#define WEIRI_SEGMENTS_LARGE 2048 /* a table of so many is large: 4 MiB of cells */
+#endif
 
 typedef struct weiri_page {
     weiri_retired retired;

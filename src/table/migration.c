@@ -52,7 +52,7 @@ void weiri_segment_retire(weiri_memory *memory, weiri_segment *segment)
 {
     const weiri_migration *migration = weiri_forward(segment);
     const weiri_segment *unused = weiri_not_selected(migration);
-    size_t size = weiri_segment_size(segment->capacity) + sizeof *migration;
+    size_t size = weiri_segment_takes(segment) + sizeof *migration;
     segment->retired.destroy = destroy_retired;
-    weiri_retire(memory, &segment->retired, size + (unused ? weiri_segment_size(unused->capacity) : 0));
+    weiri_retire(memory, &segment->retired, size + (unused ? weiri_segment_takes(unused) : 0));
 }

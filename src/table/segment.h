@@ -53,7 +53,7 @@ typedef struct weiri_segment {
     uint64_t floor;         /* no decision here runs earlier, ns */
     uint32_t capacity;
     uint8_t depth;  /* number of those bits */
-    uint8_t lead;   /* bytes of its memory before it */
+    uint8_t lead;   /* bytes of its memory before it, or WEIRI_POOLED */
     weiri_a32 done; /* 1: everything live is in the successors */
     weiri_cell cell[];
 } weiri_segment;
@@ -75,14 +75,28 @@ static inline weiri_pair weiri_thawed(weiri_pair state)
 /*
  * The memory a segment takes. One with cells begins on a line, so that a line holds two whole cells; it is placed so in
  * memory of the alignment that every allocator gives without loss: the C library's aligned allocation leaves holes that
- * its like does not fit in again, and a growing table took a third more.
+ * its like does not fit in again, and a growing table took a third more. In a large table those of the largest usual
+ * capacity come from a pool, where they are on lines by themselves.
  */
-enum { WEIRI_LINE = 64, WEIRI_SEGMENT_ALIGNMENT = 16 };
+enum { WEIRI_LINE = 64, WEIRI_SEGMENT_ALIGNMENT = 16, WEIRI_POOLED = 0xff };
+
+/* What it fills itself, and what it may take from an allocator. */
+static inline size_t weiri_segment_fills(uint32_t capacity)
+{
+    return sizeof(weiri_segment) + (size_t)capacity * sizeof(weiri_cell);
+}
 
 static inline size_t weiri_segment_size(uint32_t capacity)
 {
     size_t placing = capacity == 0 ? 0 : WEIRI_LINE - WEIRI_SEGMENT_ALIGNMENT;
-    return placing + sizeof(weiri_segment) + (size_t)capacity * sizeof(weiri_cell);
+    return placing + weiri_segment_fills(capacity);
+}
+
+/* What it takes, wherever it comes from. */
+static inline size_t weiri_segment_takes(const weiri_segment *segment)
+{
+    return segment->lead == WEIRI_POOLED ? weiri_segment_fills(segment->capacity)
+                                         : weiri_segment_size(segment->capacity);
 }
 
 static inline weiri_migration *weiri_forward(const weiri_segment *segment)

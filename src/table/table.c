@@ -5,6 +5,7 @@
 bool weiri_table_init(weiri_table *table, weiri_memory *memory)
 {
     table->memory = memory;
+    memory->pool[WEIRI_BLOCK_SEGMENT].of.size = weiri_segment_fills(WEIRI_CAPACITY_MAX);
     weiri_segment *segment = weiri_segment_new(memory, 0, 0, 0, 0);
     if (!segment)
         return false;
