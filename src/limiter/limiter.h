@@ -37,6 +37,7 @@ struct weir {
     weiri_rules rules;
     uint64_t owner; /* marks identities */
     bool nodes;     /* states are nodes, else one inline counter */
+    bool one_log;   /* there is one rule, a log */
     bool costs;     /* some rule charges the cost */
     uint32_t plans;
     uint32_t when_full;

@@ -1,3 +1,4 @@
+#include "../window/log_quick.h"
 #include "node.h"
 
 #include <string.h>
@@ -36,13 +37,16 @@ static weir *limiter_of(weiri_memory *memory)
 
 static void destroy_retired(weiri_memory *memory, weiri_retired *retired)
 {
-    node_release(limiter_of(memory), (weiri_node *)(void *)retired);
+    unsigned char *states = (unsigned char *)retired;
+    node_release(limiter_of(memory), (weiri_node *)(void *)(states - offsetof(weiri_node, states)));
 }
 
 void weiri_node_retire(weir *limiter, weiri_node *node)
 {
-    node->retired.destroy = destroy_retired;
-    weiri_retire(&limiter->memory, &node->retired, node_size(limiter));
+    weiri_retired *retired = (weiri_retired *)(void *)node->states;
+    node->retired = true;
+    retired->destroy = destroy_retired;
+    weiri_retire(&limiter->memory, retired, node_size(limiter));
 }
 
 /* A private node with nothing charged, or NULL. */
@@ -131,18 +135,60 @@ static enum outcome decide_locked(weiri_node *node, const weiri_ask *ask, uint64
     return ACCEPTED;
 }
 
-/* One attempt under the lock; what logs let go of is freed after it. */
-static enum outcome decide_once(weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision,
-                                weiri_supplies *supplies)
+/* Fills the answer of a call that charge_quick has recorded. */
+static __attribute__((noinline)) void answer_quick(const weiri_node *node, const weiri_ask *ask,
+                                                   const weiri_log_view *view, weir_decision *decision)
+{
+    weiri_call call = {ask->now, 0, ask->cost, ask->limits->limit};
+    weiri_views views;
+    views.accepted = views.accepts[0] = views.records = true;
+    views.late = false;
+    views.of[0].log = *view;
+    weiri_answer(&ask->limiter->rules, node->states, &call, &views, true, decision);
+}
+
+/* The commonest call: one rule, a log, which accepts the charge and has room for it. False: nothing was done. Under the
+ * lock. */
+static inline bool charge_quick(weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision)
+{
+    const weiri_rule *rule = &ask->limiter->rules.rule[0];
+    if (!ask->limiter->one_log || node->dead || ask->peek)
+        return false;
+    weiri_log *log = (weiri_log *)(void *)node->states;
+    weiri_log_view view;
+    uint64_t charge = weiri_rule_charge(rule, ask->cost);
+    floor = floor > node->drop ? floor : node->drop;
+    if (!weiri_log_quick_look(log, rule, ask->now, floor, ask->limits->limit[0], charge, &view))
+        return false;
+    weiri_refusal_clear(node);
+    weiri_log_quick_charge(log, rule, &view, charge);
+    if (decision)
+        answer_quick(node, ask, &view, decision);
+    return true;
+}
+
+/* Any other call. Has the lock, and leaves it; what logs let go of is freed after that. */
+static __attribute__((noinline)) enum outcome decide_held(weiri_node *node, const weiri_ask *ask, uint64_t floor,
+                                                          weir_decision *decision, weiri_supplies *supplies)
 {
     weiri_husks husks;
     bool shed = false;
-    weiri_spinlock_lock(&node->lock);
     enum outcome outcome = decide_locked(node, ask, floor, decision, supplies, &husks, &shed);
     weiri_spinlock_unlock(&node->lock);
     if (shed)
         weiri_husks_free(ask->limiter, &husks);
     return outcome;
+}
+
+/* One attempt. */
+static inline enum outcome decide_once(weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision,
+                                       weiri_supplies *supplies)
+{
+    weiri_spinlock_lock(&node->lock);
+    if (!charge_quick(node, ask, floor, decision))
+        return decide_held(node, ask, floor, decision, supplies);
+    weiri_spinlock_unlock(&node->lock);
+    return ACCEPTED;
 }
 
 /* The rare way: a log needs memory, allocated outside the lock; it may need other memory when the lock is had again. */
@@ -212,8 +258,7 @@ static int call_node(weiri_ask *ask, weiri_segment **segment, const weiri_spot *
 {
     weiri_node *node = weiri_node_of(spot->state);
     uint64_t floor = spot->floor > spot->state.word[1] ? spot->floor : spot->state.word[1];
-    __builtin_prefetch(&node->lock); /* its lines together, not one miss after the other */
-    __builtin_prefetch(node->states);
+    weiri_node_prefetch(node);
     if (weiri_refusal_covers(node, ask, floor, decision))
         return 0;
     if (!ask->holding && !weiri_gate_is_open())

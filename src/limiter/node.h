@@ -8,7 +8,13 @@
  * A drop time T means: a node was dropped as expired at T, and no decision on this key runs earlier any more. It stays
  * in word 1 while a later node is installed, and only grows.
  *
- *   node     retired header | lock, dead | drop | published refusal (64 bytes) | states of the rules
+ *   node     last tag | published refusal, its tag last | lock, dead | drop | states of the rules: heads, then rings
+ *                        |__ a refused call reads this __|
+ *                                                    |__ an accepted one this, and of a log the first records behind it
+ *
+ * What a call touches stands together, in the order in which it needs it, so that it is on few lines wherever the block
+ * begins: aligned memory would leave holes (see WEIRI_SEGMENT_ALIGNMENT), and gained nothing that could be measured. A
+ * retired node's header takes the place of its states, which nobody looks at once it is dead.
  *
  * Rules (proofs in docs/design.md):
  *  N1  A node is installed with its first charge already made, by a swap that expects what was looked at.
@@ -41,25 +47,31 @@
 #define WEIRI_FRESH UINT64_C(2)
 
 typedef struct weiri_refusal {
-    weiri_a64 tag;       /* 0: nothing published */
-    weiri_a64 version;   /* of the limits it was worked out with */
-    weiri_a64 cost;      /* smallest cost it holds for */
-    weiri_a64 until;     /* it holds before this time, ns; WEIR_NEVER: always */
     weiri_a64 from;      /* the whole decision holds from here, */
     weiri_a64 grows;     /* before the time at which `remaining` grows; UINT64_MAX: it never does, nothing is charged */
     weiri_a64 remaining;
     weiri_a64 rule;
+    weiri_a64 until;     /* it holds before this time, ns; WEIR_NEVER: always */
+    weiri_a64 cost;      /* smallest cost it holds for */
+    weiri_a64 version;   /* of the limits it was worked out with */
+    weiri_a64 tag;       /* 0: nothing published */
 } weiri_refusal;
 
 typedef struct weiri_node {
-    weiri_retired retired;
-    weiri_spinlock lock;
-    bool dead;
-    uint64_t drop; /* no decision runs earlier: what had expired by then is gone, where dead the whole node */
     uint64_t tags; /* last tag used */
     weiri_refusal refusal;
+    weiri_spinlock lock;
+    bool dead;
+    bool retired;  /* its header stands where the states were; for those who look whether N4 is kept */
+    uint64_t drop; /* no decision runs earlier: what had expired by then is gone, where dead the whole node */
     _Alignas(8) unsigned char states[];
 } weiri_node;
+
+_Static_assert(sizeof(weiri_node) + sizeof(weiri_log) - offsetof(weiri_node, refusal.tag) == 64,
+               "what every accepted call of a log touches is as long as a line");
+_Static_assert(sizeof(weiri_counter) >= sizeof(weiri_retired) && sizeof(weiri_buckets) >= sizeof(weiri_retired) &&
+                   sizeof(weiri_log) >= sizeof(weiri_retired),
+               "a retired header has room in the first state");
 
 /* Memory that logs need before a charge, one set for each rule; kept from one attempt to the next. */
 typedef struct weiri_supplies {
@@ -78,6 +90,15 @@ static inline bool weiri_is_node(weiri_pair state)
 static inline weiri_node *weiri_node_of(weiri_pair state)
 {
     return (weiri_node *)(uintptr_t)(state.word[0] & ~WEIRI_FROZEN);
+}
+
+/* What calls touch, on its way all at once: else its lines would be missed one after the other. */
+static inline void weiri_node_prefetch(const weiri_node *node)
+{
+    const char *from = (const char *)&node->refusal.until;
+    __builtin_prefetch(from);
+    __builtin_prefetch(from + 64);
+    __builtin_prefetch(from + 128);
 }
 
 static inline bool weiri_is_log(const weir *limiter, unsigned rule)

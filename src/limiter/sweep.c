@@ -70,11 +70,14 @@ static void trim_now(const weir *limiter, weiri_node *node, uint64_t time, weiri
         if (!weiri_is_log(limiter, i))
             continue;
         weiri_log *log = weiri_log_of(limiter, node, i);
-        if (weiri_log_forget(log, rule, time)) {
-            husks->chunks[i] = weiri_log_shed(log, rule, false);
-            husks->index[i] = weiri_log_drop_index(log, &husks->index_size[i]);
+        bool forgot = weiri_log_forget(log, rule, time);
+        if (forgot)
             raise_drop(node, time);
-        }
+        husks->chunks[i] = weiri_log_go_home(log, rule);
+        if (forgot && !husks->chunks[i])
+            husks->chunks[i] = weiri_log_shed(log, rule, false);
+        if (husks->chunks[i])
+            husks->index[i] = weiri_log_drop_index(log, &husks->index_size[i]);
         loose[i] = weiri_log_loose(log, rule);
     }
 }

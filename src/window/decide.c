@@ -18,7 +18,7 @@ static void *state_in(const weiri_rule *rule, void *states)
     return (char *)states + rule->offset;
 }
 
-/* Heads first, rings behind all heads. */
+/* Heads first; rings, and homes of logs, behind all heads. */
 void weiri_rules_layout(weiri_rules *rules)
 {
     size_t size = 0;
@@ -29,9 +29,11 @@ void weiri_rules_layout(weiri_rules *rules)
     }
     for (unsigned i = 0; i < rules->count; i++) {
         weiri_rule *rule = &rules->rule[i];
-        if (rule->algorithm != WEIR_BUCKETS)
+        if (rule->algorithm == WEIR_COUNTER)
             continue;
-        size_t ring = rule->size == SIZE_MAX ? SIZE_MAX : rule->size - sizeof(weiri_buckets);
+        size_t ring = rule->algorithm == WEIR_LOG ? weiri_log_home_size()
+                      : rule->size == SIZE_MAX    ? SIZE_MAX
+                                                  : rule->size - sizeof(weiri_buckets);
         rule->ring = size - rule->offset;
         if (__builtin_add_overflow(size, ring, &size)) {
             size = SIZE_MAX;

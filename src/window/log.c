@@ -2,7 +2,7 @@
  * log: the records are looked for by their words. Stamps and running totals both grow from record to record, so one
  * search serves evictions and waits. Where the records stand is told in log_chunks.h.
  */
-#include "log_chunks.h"
+#include "log_quick.h"
 
 /* What is looked for: the first kept record whose `word`, less `origin`, is above `bound`. */
 typedef struct search {
@@ -92,18 +92,10 @@ void weiri_log_charge(weiri_log *log, const weiri_rule *rule, const weiri_log_vi
 {
     uint32_t words = weiri_log_words(rule);
     if (!weiri_log_has_room(log))
-        weiri_log_make_room(log, words, view->first);
+        weiri_log_make_room(log, rule, view->first);
     else if (view->first != log->first)
         weiri_log_let_go(log, view->first);
-    weiri_chunk *last = *weiri_log_slot(log, log->chunks - 1);
-    uint64_t *made = &last->words[(size_t)(log->next - last->base) * words];
-    made[WEIRI_LOG_STAMP] = view->time;
-    if (words == 2) {
-        made[WEIRI_LOG_BEFORE] = log->total;
-        log->total += charge;
-    }
-    log->next++;
-    log->newest = view->time;
+    weiri_log_put(log, words, view->time, charge);
 }
 
 /* The record that must leave is the last one before the first that may stay. */

@@ -4,6 +4,7 @@
  *
  *   index    ring of chunk pointers, oldest first
  *   chunk    { base: number of its first record, capacity } and its records
+ *   home     a first chunk that stands behind the states of the key, rule->ring bytes after this one: see below
  *   record   per request: stamp. Per cost: stamp and the running total before it
  *
  * Records are numbered 0, 1, 2 ... modulo 2^32 (a log holds fewer than 2^32); [first, next) are the ones kept. All
@@ -13,6 +14,11 @@
  * No memory is allocated or freed here: what a charge needs is asked for with weiri_log_need, supplied, and what became
  * free is taken away with weiri_log_shed. Nothing grows with the limit but the memory: each function takes at most
  * some hundred steps (chunks hold a growing share of the log) plus a binary search.
+ *
+ * Home. Where the log is one of several states of a key, room for its first few records comes with them: no miss of its
+ * own, and no allocation for most keys. A log goes home when it is empty, and when a trim finds that what is left fits;
+ * it leaves where it grows out of it, by replacing it as it would any small chunk. So a home in use is the log's only
+ * chunk that is not dead. It is never handed out to be freed.
  *
  * The all-zero state is "nothing charged".
  */
@@ -32,10 +38,10 @@ typedef struct weiri_log {
         weiri_chunk **index; /* ring of index_capacity pointers, */
         weiri_chunk *only;   /* or, where index_capacity is 0, the place of one chunk: most logs need no index */
     };
-    uint32_t index_capacity;
-    uint32_t index_first;    /* where the oldest chunk stands in it */
-    uint32_t chunks;         /* chunks in the index */
-    uint32_t dead;           /* of these, the oldest ones, without a kept record; the next one holds `first` */
+    uint16_t index_capacity; /* some hundreds at most: chunks are a growing share of the log */
+    uint16_t index_first;    /* where the oldest chunk stands in it */
+    uint16_t chunks;         /* chunks in the index */
+    uint16_t dead;           /* of these, the oldest ones, without a kept record; the next one holds `first` */
 } weiri_log;
 
 typedef struct weiri_log_view {
@@ -80,6 +86,8 @@ uint64_t weiri_log_expires(const weiri_log *log, const weiri_rule *rule);
  *   move    copies up to 64 records into that chunk; called again until it is not MORE, while the log may be charged in
  *           between. DONE: the chunk is the log's, the others are dead, and move->chunk is the one it took the place of.
  *           FAILED: the records do not fit; the chunk stays the caller's.
+ *   home    moves what is kept to the log's home if it fits there and is not there; returns all chunks that were let go
+ *           of, as weiri_log_shed does, or NULL: nothing changed.
  *   drop    takes out the index of a log that needs none any more, or returns NULL.
  */
 typedef struct weiri_log_move {
@@ -89,6 +97,7 @@ typedef struct weiri_log_move {
 enum weiri_moved { WEIRI_MOVE_MORE, WEIRI_MOVE_DONE, WEIRI_MOVE_FAILED };
 
 bool weiri_log_forget(weiri_log *log, const weiri_rule *rule, uint64_t time);
+weiri_chunk *weiri_log_go_home(weiri_log *log, const weiri_rule *rule);
 size_t weiri_log_loose(const weiri_log *log, const weiri_rule *rule);
 weiri_log_move weiri_log_move_into(void *memory, size_t size, const weiri_rule *rule);
 enum weiri_moved weiri_log_move_some(weiri_log *log, const weiri_rule *rule, weiri_log_move *move);
@@ -96,6 +105,9 @@ void *weiri_log_drop_index(weiri_log *log, size_t *size);
 
 /* Forgets the charges, not the time; the memory is then dead and leaves by weiri_log_shed. */
 void weiri_log_clear(weiri_log *log, const weiri_rule *rule);
+
+/* Bytes of a log's home. */
+size_t weiri_log_home_size(void);
 
 /* Takes all chunks without a kept record out of the log, linked through weiri_chunk_after; NULL where there is none.
  * One empty chunk that the next charge can use stays. `all`: takes every chunk (the log is going away). */

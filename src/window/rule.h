@@ -18,7 +18,7 @@ typedef struct weiri_rule {
     uint64_t max_limit;  /* what set_limits may reach */
     size_t offset;       /* where the rule's state stands among the states of a key, from weiri_rules_layout */
     size_t size;         /* bytes of that state, ring included; SIZE_MAX where that cannot be told */
-    size_t ring;         /* buckets: bytes from the state to its ring */
+    size_t ring;         /* buckets: bytes from the state to its ring; log: to a chunk of its own, 0: it has none */
 } weiri_rule;
 
 /* Compiles a rule that has been checked. Until weiri_rules_layout the state stands alone, its ring right behind it. */

@@ -85,7 +85,7 @@ static void look_segment(const pin *self)
 
 static void look_node(const weiri_node *node)
 {
-    const weiri_a64 *words = &node->refusal.tag;
+    const weiri_a64 *words = &node->refusal.from; /* the first of them */
     for (unsigned i = 0; i < sizeof(node->refusal) / sizeof(*words); i++)
         (void)poison_found(weiri_load_acquire_64(&words[i]));
 }
@@ -195,6 +195,17 @@ static uint64_t retired_with(const weiri_retired *object)
 #endif
 }
 
+/* The same of a node, whose header stands where its states were. */
+static bool node_retired(const weiri_node *node)
+{
+#if TEST_TSAN
+    (void)node;
+    return false;
+#else
+    return __atomic_load_n(&node->retired, __ATOMIC_ACQUIRE);
+#endif
+}
+
 /* The nodes of a segment; some are pinned. */
 static void find_nodes(hold *self, weiri_segment *segment)
 {
@@ -203,8 +214,7 @@ static void find_nodes(hold *self, weiri_segment *segment)
         if (!weiri_is_node(state) || (state.word[0] & WEIRI_FROZEN)) /* N5 */
             continue;
         const weiri_node *node = weiri_node_of(state);
-        uint64_t retired = retired_with(&node->retired);
-        if (retired && weiri_pair_equal(weiri_load_snapshot_128(&segment->cell[i].state), state))
+        if (node_retired(node) && weiri_pair_equal(weiri_load_snapshot_128(&segment->cell[i].state), state))
             fault("N4: a node is retired, and its cell leads to it");
         pin_add(self, NODE, node, 0, 0, 0);
     }

@@ -6,6 +6,8 @@
 #ifndef WEIR_TESTS_LOG_BENCH_H
 #define WEIR_TESTS_LOG_BENCH_H
 
+#include <stddef.h>
+
 #include "window_states.h"
 
 enum { RECORDS = 1 << 15 };
@@ -14,6 +16,7 @@ enum { RECORDS = 1 << 15 };
 typedef struct twin {
     weiri_rule rule;
     weiri_log log;
+    uint64_t home[9];
     size_t gone; /* of the list: what does not count at log.newest */
     size_t count;
     uint64_t stamp[RECORDS];
@@ -31,6 +34,16 @@ static inline twin *twin_new(uint64_t window, uint32_t meter)
     twin *t = calloc(1, sizeof *t);
     cr_assert(t != NULL);
     t->rule = log_rule_of(window, meter);
+    return t;
+}
+
+/* The same, with a home. */
+static inline twin *twin_new_at_home(uint64_t window, uint32_t meter)
+{
+    twin *t = twin_new(window, meter);
+    t->rule.ring = offsetof(twin, home) - offsetof(twin, log);
+    EQUALS(weiri_log_home_size(), sizeof t->home);
+    memset(t->home, 0xA5, sizeof t->home);
     return t;
 }
 

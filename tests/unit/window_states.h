@@ -99,6 +99,7 @@ static inline void log_trim(weiri_log *log, const weiri_rule *rule, uint64_t tim
     size_t index_size = 0;
     weiri_log_forget(log, rule, time);
     chunks_free(weiri_log_shed(log, rule, false), rule);
+    chunks_free(weiri_log_go_home(log, rule), rule);
     size_t size = weiri_log_loose(log, rule);
     if (size > 0) {
         weiri_log_move move = weiri_log_move_into(sized_new(size), size, rule);

@@ -1,0 +1,84 @@
+/*
+ * log_quick: the commonest call on a log, in a few instructions: the records that have left since the last call are few,
+ * the new one has room where the last one stands or after sliding down, and no chunk is let go of. It does what
+ * weiri_log_look and weiri_log_charge would do, and leaves everything else to them.
+ */
+#ifndef WEIRI_WINDOW_LOG_QUICK_H
+#define WEIRI_WINDOW_LOG_QUICK_H
+
+#include "log_chunks.h"
+
+enum { WEIRI_LOG_FEW = 8 }; /* records looked at one after the other: mostly one or two have left */
+
+/* Of `capacity` records in the one chunk, all in use, `live` count: do they slide down? */
+static inline bool weiri_log_slides(uint32_t capacity, uint32_t live)
+{
+    return live <= WEIRI_LOG_SMALL && capacity - live >= (capacity + 3) / 4;
+}
+
+/* How many of the records from `from` on, up to `end`, have a stamp up to `bound`; more than FEW: not told. */
+static inline uint32_t weiri_log_few(const weiri_chunk *chunk, uint32_t words, uint32_t from, uint32_t end,
+                                     uint64_t bound)
+{
+    uint32_t few = 0;
+    for (const uint64_t *record = &chunk->words[(size_t)from * words]; few < end - from; few++, record += words)
+        if (record[WEIRI_LOG_STAMP] > bound || few > WEIRI_LOG_FEW)
+            break;
+    return few;
+}
+
+/* True: the charge is accepted, not late, and weiri_log_quick_charge can record it; *view is what weiri_log_look tells.
+ * False: nothing is known. */
+static inline bool weiri_log_quick_look(const weiri_log *log, const weiri_rule *rule, uint64_t now, uint64_t floor,
+                                        uint64_t limit, uint64_t charge, weiri_log_view *view)
+{
+    uint64_t time = now > log->newest ? now : log->newest;
+    if (floor > time || log->chunks == 0 || log->dead != 0 || charge == 0)
+        return false;
+    const weiri_chunk *oldest = *weiri_log_slot(log, 0), *last = *weiri_log_slot(log, log->chunks - 1);
+    uint32_t words = weiri_log_words(rule);
+    uint32_t from = log->first - oldest->base, end = log->chunks == 1 ? log->next - oldest->base : oldest->capacity;
+    uint32_t gone = 0;
+    if (time >= rule->window) {
+        gone = weiri_log_few(oldest, words, from, end, time - rule->window);
+        if (gone > WEIRI_LOG_FEW || (gone == end - from && log->chunks > 1))
+            return false;
+    }
+    uint32_t live = log->next - log->first - gone;
+    uint64_t used = live;
+    if (words == 2)
+        used = live > 0 ? log->total - oldest->words[(size_t)(from + gone) * 2 + WEIRI_LOG_BEFORE] : 0;
+    if (!weiri_fits(used, limit, charge))
+        return false;
+    if (log->next - last->base == last->capacity && !(log->chunks == 1 && weiri_log_slides(last->capacity, live)))
+        return false;
+    *view = (weiri_log_view){.time = time, .used = used, .first = log->first + gone};
+    return true;
+}
+
+/* Puts a record behind the last one, where there is room for it. */
+static inline void weiri_log_put(weiri_log *log, uint32_t words, uint64_t time, uint64_t charge)
+{
+    weiri_chunk *last = *weiri_log_slot(log, log->chunks - 1);
+    uint64_t *made = &last->words[(size_t)(log->next - last->base) * words];
+    made[WEIRI_LOG_STAMP] = time;
+    if (words == 2) {
+        made[WEIRI_LOG_BEFORE] = log->total;
+        log->total += charge;
+    }
+    log->next++;
+    log->newest = time;
+}
+
+/* Records it. */
+static inline void weiri_log_quick_charge(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view,
+                                          uint64_t charge)
+{
+    uint32_t words = weiri_log_words(rule);
+    log->first = view->first; /* no chunk dies: the oldest keeps a record, or is the one that gets the new one */
+    if (!weiri_log_has_room(log))
+        weiri_log_slide(log, words);
+    weiri_log_put(log, words, view->time, charge);
+}
+
+#endif
