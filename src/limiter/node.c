@@ -147,24 +147,34 @@ static __attribute__((noinline)) void answer_quick(const weiri_node *node, const
     weiri_answer(&ask->limiter->rules, node->states, &call, &views, true, decision);
 }
 
+/* As charge_quick, for records of so many words. */
+static inline __attribute__((always_inline)) bool charge_words(weiri_node *node, const weiri_ask *ask, uint64_t floor,
+                                                               uint32_t words, uint64_t charge,
+                                                               weiri_log_quick *found)
+{
+    weiri_log *log = (weiri_log *)(void *)node->states;
+    const uint64_t limit = ask->limits->limit[0];
+    if (!weiri_log_quick_look(log, &ask->limiter->rules.rule[0], words, ask->now, floor, limit, charge, found))
+        return false;
+    weiri_refusal_clear(node);
+    weiri_log_quick_charge(log, words, found, charge);
+    return true;
+}
+
 /* The commonest call: one rule, a log, which accepts the charge and has room for it. False: nothing was done. Under the
  * lock. */
 static inline bool charge_quick(weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision)
 {
-    const weiri_rule *rule = &ask->limiter->rules.rule[0];
-    if (!ask->limiter->one_log || node->dead || ask->peek)
-        return false;
-    weiri_log *log = (weiri_log *)(void *)node->states;
-    weiri_log_view view;
-    uint64_t charge = weiri_rule_charge(rule, ask->cost);
+    weiri_log_quick found;
+    if (!ask->limiter->one_log || ask->peek)
+        return false; /* a dead node's log is empty, and its home is not in use: it is not quick */
     floor = floor > node->drop ? floor : node->drop;
-    if (!weiri_log_quick_look(log, rule, ask->now, floor, ask->limits->limit[0], charge, &view))
-        return false;
-    weiri_refusal_clear(node);
-    weiri_log_quick_charge(log, rule, &view, charge);
-    if (decision)
-        answer_quick(node, ask, &view, decision);
-    return true;
+    bool charged = weiri_log_words(&ask->limiter->rules.rule[0]) == 1
+                       ? charge_words(node, ask, floor, 1, 1, &found)
+                       : charge_words(node, ask, floor, 2, ask->cost, &found);
+    if (charged && decision)
+        answer_quick(node, ask, &found.view, decision);
+    return charged;
 }
 
 /* Any other call. Has the lock, and leaves it; what logs let go of is freed after that. */

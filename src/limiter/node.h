@@ -142,8 +142,14 @@ void weiri_node_retire(weir *limiter, weiri_node *node);
 
 /* --- refusal.c --- */
 
-/* Nothing is published any more. Under the lock, before a change. */
-void weiri_refusal_clear(weiri_node *node);
+/* Nothing is published any more. Under the lock, before a change. Only who has the lock writes the tag, so a plain look
+ * is enough; the stores that follow, of a later publication, release. */
+static inline void weiri_refusal_clear(weiri_node *node)
+{
+    if (weiri_load_relaxed_64(&node->refusal.tag) != 0)
+        weiri_store_relaxed_64(&node->refusal.tag, 0);
+}
+
 void weiri_refusal_publish(weiri_node *node, const weiri_ask *ask, uint64_t until, const weir_decision *decision);
 
 /* Is this call refused by what is published? Fills `decision` if any. Loads alone. */

@@ -6,13 +6,6 @@ static uint64_t weight(const weiri_ask *ask)
     return ask->limiter->costs ? ask->cost : 1;
 }
 
-void weiri_refusal_clear(weiri_node *node)
-{
-    /* Only lock holders write it, so a plain look is enough. The stores that follow, of a later publication, release. */
-    if (weiri_load_relaxed_64(&node->refusal.tag) != 0)
-        weiri_store_relaxed_64(&node->refusal.tag, 0);
-}
-
 /* A refusal of less, under the same limits and still holding, covers more calls than this one. */
 static bool covered(const weiri_refusal *refusal, const weiri_ask *ask)
 {

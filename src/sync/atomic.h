@@ -160,6 +160,12 @@ static inline bool weiri_cas_64(weiri_a64 *a, uint64_t expected, uint64_t desire
 }
 
 /* For statistics, which order nothing. */
+static inline uint32_t weiri_add_relaxed_32(weiri_a32 *a, uint32_t amount)
+{
+    WEIRI_HOOK(WEIRI_UPDATE, a);
+    return __atomic_add_fetch(&a->word, amount, __ATOMIC_RELAXED);
+}
+
 static inline uint64_t weiri_add_relaxed_64(weiri_a64 *a, uint64_t amount)
 {
     WEIRI_HOOK(WEIRI_UPDATE, a);

@@ -95,7 +95,7 @@ void weiri_log_charge(weiri_log *log, const weiri_rule *rule, const weiri_log_vi
         weiri_log_make_room(log, rule, view->first);
     else if (view->first != log->first)
         weiri_log_let_go(log, view->first);
-    weiri_log_put(log, words, view->time, charge);
+    weiri_log_put(log, *weiri_log_slot(log, log->chunks - 1U), words, view->time, charge);
 }
 
 /* The record that must leave is the last one before the first that may stay. */

@@ -20,46 +20,58 @@ static inline bool weiri_log_slides(uint32_t capacity, uint32_t live)
 static inline uint32_t weiri_log_few(const weiri_chunk *chunk, uint32_t words, uint32_t from, uint32_t end,
                                      uint64_t bound)
 {
-    uint32_t few = 0;
-    for (const uint64_t *record = &chunk->words[(size_t)from * words]; few < end - from; few++, record += words)
-        if (record[WEIRI_LOG_STAMP] > bound || few > WEIRI_LOG_FEW)
-            break;
+    const uint64_t *record = &chunk->words[(size_t)from * words];
+    uint32_t few = 0, most = end - from < WEIRI_LOG_FEW + 1 ? end - from : WEIRI_LOG_FEW + 1;
+    while (few < most && record[(size_t)few * words + WEIRI_LOG_STAMP] <= bound)
+        few++;
     return few;
 }
 
-/* True: the charge is accepted, not late, and weiri_log_quick_charge can record it; *view is what weiri_log_look tells.
- * False: nothing is known. */
-static inline bool weiri_log_quick_look(const weiri_log *log, const weiri_rule *rule, uint64_t now, uint64_t floor,
-                                        uint64_t limit, uint64_t charge, weiri_log_view *view)
+/* What a look found. */
+typedef struct weiri_log_quick {
+    weiri_log_view view;
+    weiri_chunk *last;
+    uint32_t room; /* for so many records behind the last one; 0: they slide down first */
+} weiri_log_quick;
+
+/*
+ * True: the charge is accepted, not late, and weiri_log_quick_charge can record it; found->view is what weiri_log_look
+ * tells. False: nothing is known. `words` is weiri_log_words(rule), a constant where this is inlined.
+ */
+static inline __attribute__((always_inline)) bool weiri_log_quick_look(const weiri_log *log, const weiri_rule *rule,
+                                                                       uint32_t words, uint64_t now, uint64_t floor,
+                                                                       uint64_t limit, uint64_t charge,
+                                                                       weiri_log_quick *found)
 {
     uint64_t time = now > log->newest ? now : log->newest;
     if (floor > time || log->chunks == 0 || log->dead != 0 || charge == 0)
         return false;
-    const weiri_chunk *oldest = *weiri_log_slot(log, 0), *last = *weiri_log_slot(log, log->chunks - 1);
-    uint32_t words = weiri_log_words(rule);
-    uint32_t from = log->first - oldest->base, end = log->chunks == 1 ? log->next - oldest->base : oldest->capacity;
+    weiri_chunk *last = *weiri_log_slot(log, log->chunks - 1U);
+    const weiri_chunk *oldest = log->chunks == 1 ? last : *weiri_log_slot(log, 0);
+    const uint32_t next = log->next, first = log->first;
+    const uint32_t room = last->base + last->capacity - next, from = first - oldest->base;
+    const uint32_t end = oldest == last ? next - oldest->base : oldest->capacity;
     uint32_t gone = 0;
     if (time >= rule->window) {
         gone = weiri_log_few(oldest, words, from, end, time - rule->window);
-        if (gone > WEIRI_LOG_FEW || (gone == end - from && log->chunks > 1))
+        if (gone > WEIRI_LOG_FEW || (gone == end - from && oldest != last))
             return false;
     }
-    uint32_t live = log->next - log->first - gone;
+    const uint32_t live = next - first - gone;
     uint64_t used = live;
     if (words == 2)
         used = live > 0 ? log->total - oldest->words[(size_t)(from + gone) * 2 + WEIRI_LOG_BEFORE] : 0;
     if (!weiri_fits(used, limit, charge))
         return false;
-    if (log->next - last->base == last->capacity && !(log->chunks == 1 && weiri_log_slides(last->capacity, live)))
+    if (room == 0 && (oldest != last || !weiri_log_slides(last->capacity, live)))
         return false;
-    *view = (weiri_log_view){.time = time, .used = used, .first = log->first + gone};
+    *found = (weiri_log_quick){{.time = time, .used = used, .first = first + gone}, last, room};
     return true;
 }
 
-/* Puts a record behind the last one, where there is room for it. */
-static inline void weiri_log_put(weiri_log *log, uint32_t words, uint64_t time, uint64_t charge)
+/* Puts a record in its place in the last chunk. */
+static inline void weiri_log_put(weiri_log *log, weiri_chunk *last, uint32_t words, uint64_t time, uint64_t charge)
 {
-    weiri_chunk *last = *weiri_log_slot(log, log->chunks - 1);
     uint64_t *made = &last->words[(size_t)(log->next - last->base) * words];
     made[WEIRI_LOG_STAMP] = time;
     if (words == 2) {
@@ -70,15 +82,14 @@ static inline void weiri_log_put(weiri_log *log, uint32_t words, uint64_t time, 
     log->newest = time;
 }
 
-/* Records it. */
-static inline void weiri_log_quick_charge(weiri_log *log, const weiri_rule *rule, const weiri_log_view *view,
-                                          uint64_t charge)
+/* Records it. No chunk dies: the oldest keeps a record, or is the one that gets the new one. */
+static inline __attribute__((always_inline)) void weiri_log_quick_charge(weiri_log *log, uint32_t words,
+                                                                         const weiri_log_quick *found, uint64_t charge)
 {
-    uint32_t words = weiri_log_words(rule);
-    log->first = view->first; /* no chunk dies: the oldest keeps a record, or is the one that gets the new one */
-    if (!weiri_log_has_room(log))
+    log->first = found->view.first;
+    if (found->room == 0)
         weiri_log_slide(log, words);
-    weiri_log_put(log, words, view->time, charge);
+    weiri_log_put(log, found->last, words, found->view.time, charge);
 }
 
 #endif

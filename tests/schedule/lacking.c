@@ -69,7 +69,7 @@ static void perform_without(void)
     unsigned taken = 1;
     while (weir_take(limiter, &request, WEIR_SECOND, &decision) == 1)
         taken++;
-    alone_want("charges that there was room for", 4, taken);
+    alone_want("charges that there was room for", 8, taken);
     alone_want("why no more", WEIR_NO_MEMORY, decision.flags);
     test_allocator_relent(&counting);
     take();

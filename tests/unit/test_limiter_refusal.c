@@ -335,6 +335,26 @@ Test(refusal, is_cleared_by_a_charge)
     bench_close(&bench);
 }
 
+Test(refusal, is_cleared_by_a_charge_whatever_the_rules)
+{
+    for (size_t layout = 0; layout < LAYOUTS; layout++) {
+        struct bench bench;
+        weir *limiter = open_layout(&bench, layout);
+        weir_identity key = key_at(limiter, 0, 1, 1);
+        uint64_t cleared = 0;
+
+        cr_assert_eq(take(limiter, &key, 1, 1), 1);
+        for (uint64_t now = 1; now < 200; now++) {
+            if (take(limiter, &key, 9, now) == 1 || take(limiter, &key, 1, now) == 0)
+                continue; /* refused, then less accepted */
+            cr_assert_eq(weiri_load_acquire_64(&node_of(limiter, &key)->refusal.tag), 0, "layout %zu", layout);
+            cleared++;
+        }
+        cr_assert(cleared > 0 || layout == 1, "layout %zu", layout); /* there all calls weigh the same */
+        bench_close(&bench);
+    }
+}
+
 Test(refusal, is_not_cleared_by_what_charges_nothing)
 {
     struct bench bench;

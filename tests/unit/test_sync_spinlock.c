@@ -119,6 +119,7 @@ Test(spinlock, a_waiter_gets_it_and_sees_what_was_written_under_it)
 /* In the place of the C library's: who waits is seen to yield and to sleep, in which state of cancellation. */
 static _Thread_local unsigned yields, sleeps, cancellable;
 static _Thread_local long asleep;
+static _Thread_local void (*while_asleep)(void);
 
 int sched_yield(void)
 {
@@ -134,6 +135,10 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     cancellable += state == PTHREAD_CANCEL_ENABLE;
     pthread_setcancelstate(state, NULL);
+    if (while_asleep) {
+        while_asleep();
+        return 0;
+    }
     return clock_nanosleep(CLOCK_MONOTONIC, 0, wanted, left) == 0 ? 0 : -1;
 }
 
@@ -150,4 +155,55 @@ Test(spinlock, who_waits_spins_then_yields_then_sleeps_and_is_not_cancelled_mean
     int state;
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
     cr_assert_eq(state, PTHREAD_CANCEL_ENABLE);
+}
+
+/* --- a lock that is held for long --- */
+
+static weiri_spinlock held_long;
+static unsigned deep, deepest;
+static long napped[30];
+
+static void let_go_at_the_third(void)
+{
+    if (sleeps == 3)
+        weiri_spinlock_unlock(&held_long);
+}
+
+Test(spinlock, who_finds_it_held_for_long_sleeps_until_it_is_free)
+{
+    cr_assert(weiri_spinlock_try(&held_long));
+    while_asleep = let_go_at_the_third;
+    for (unsigned time = 0; time < 3; time++) { /* the second time it knows the lock: no other end */
+        yields = sleeps = cancellable = 0;
+        weiri_spinlock_lock(&held_long);
+        cr_assert_eq(sleeps, 3);
+        cr_assert_eq(asleep, 50000);
+        cr_assert_eq(yields + cancellable, 0);
+        cr_assert(!weiri_spinlock_try(&held_long));
+    }
+}
+
+/* As one thread sleeps, another comes to wait; the last one finds the lock free. */
+static void wait_deeper(void)
+{
+    unsigned own = deep++;
+    napped[own] = asleep;
+    if (deep < deepest)
+        weiri_spinlock_wait(&held_long);
+    weiri_spinlock_unlock(&held_long);
+}
+
+Test(spinlock, the_more_sleep_for_it_the_longer)
+{
+    while_asleep = wait_deeper;
+    for (unsigned round = 0; round < 2; round++) { /* and when they are gone, one sleeps no longer than before */
+        deepest = round == 0 ? 30 : 1;
+        deep = 0;
+        cr_assert(weiri_spinlock_try(&held_long));
+        weiri_spinlock_wait(&held_long);
+        weiri_spinlock_unlock(&held_long);
+        cr_assert_eq(deep, deepest);
+        for (unsigned i = 0; i < deepest; i++)
+            cr_assert_eq(napped[i], i < 20 ? (i + 1L) * 50000 : 1000000L, "%u: %ld", i, napped[i]);
+    }
 }
