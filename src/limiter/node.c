@@ -166,8 +166,8 @@ static inline __attribute__((always_inline)) bool charge_words(weiri_node *node,
 static inline bool charge_quick(weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision)
 {
     weiri_log_quick found;
-    if (!ask->limiter->one_log || ask->peek)
-        return false; /* a dead node's log is empty, and its home is not in use: it is not quick */
+    if (!ask->limiter->one_log || node->dead || ask->peek) /* of the dead not even a look: a header stands there */
+        return false;
     floor = floor > node->drop ? floor : node->drop;
     bool charged = weiri_log_words(&ask->limiter->rules.rule[0]) == 1
                        ? charge_words(node, ask, floor, 1, 1, &found)
