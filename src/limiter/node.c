@@ -135,16 +135,16 @@ static enum outcome decide_locked(weiri_node *node, const weiri_ask *ask, uint64
     return ACCEPTED;
 }
 
-/* Fills the answer of a call that charge_quick has recorded. */
+/* Fills the answer of a call that charge_quick has recorded: what weiri_answer would find, who looks again. */
 static __attribute__((noinline)) void answer_quick(const weiri_node *node, const weiri_ask *ask,
-                                                   const weiri_log_view *view, weir_decision *decision)
+                                                   const weiri_log_view *view, uint64_t charge, weir_decision *decision)
 {
-    weiri_call call = {ask->now, 0, ask->cost, ask->limits->limit};
-    weiri_views views;
-    views.accepted = views.accepts[0] = views.records = true;
-    views.late = false;
-    views.of[0].log = *view;
-    weiri_answer(&ask->limiter->rules, node->states, &call, &views, true, decision);
+    const weiri_log *log = (const weiri_log *)(const void *)node->states;
+    const weiri_log_view charged = {.time = view->time, .used = view->used + charge, .first = view->first};
+    const uint64_t limit = ask->limits->limit[0], remaining = limit - charged.used;
+    *decision = (weir_decision){.verdict = 1, .limit = limit, .remaining = remaining};
+    decision->release_after_ns =
+        weiri_log_opens(log, &ask->limiter->rules.rule[0], &charged, limit, remaining + 1) - ask->now;
 }
 
 /* As charge_quick, for records of so many words. */
@@ -169,11 +169,11 @@ static inline bool charge_quick(weiri_node *node, const weiri_ask *ask, uint64_t
     if (!ask->limiter->one_log || node->dead || ask->peek) /* of the dead not even a look: a header stands there */
         return false;
     floor = floor > node->drop ? floor : node->drop;
-    bool charged = weiri_log_words(&ask->limiter->rules.rule[0]) == 1
-                       ? charge_words(node, ask, floor, 1, 1, &found)
-                       : charge_words(node, ask, floor, 2, ask->cost, &found);
+    const bool costs = weiri_log_words(&ask->limiter->rules.rule[0]) == 2;
+    const bool charged = costs ? charge_words(node, ask, floor, 2, ask->cost, &found)
+                               : charge_words(node, ask, floor, 1, 1, &found);
     if (charged && decision)
-        answer_quick(node, ask, &found.view, decision);
+        answer_quick(node, ask, &found.view, costs ? ask->cost : 1, decision);
     return charged;
 }
 
