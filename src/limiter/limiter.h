@@ -6,9 +6,9 @@
  *   call.c     allow, take, peek, reset, identify, prefetch: the way in and out
  *   batch.c    batches, in phases
  *   cell.c     one inline counter: lock-free         node.c     everything else: a node behind the cell, and its lock
- *   refusal.c  a node's published refusal            supplies.c memory of a node's logs
- *   sweep.c    sweep, reclaim                        each.c     each, stats
- *   janitor.c  the process's one thread
+ *   refusal.c  a node's published refusal            quick.c    the commonest charge on a node
+ *   supplies.c memory of a node's logs               sweep.c    sweep, reclaim
+ *   each.c     each, stats                           janitor.c  the process's one thread
  *
  * A request flows down once: call.c -> table look -> cell.c or node.c (decide, publish) -> decision.
  */

@@ -1,4 +1,3 @@
-#include "../window/log_quick.h"
 #include "node.h"
 
 #include <string.h>
@@ -135,48 +134,6 @@ static enum outcome decide_locked(weiri_node *node, const weiri_ask *ask, uint64
     return ACCEPTED;
 }
 
-/* Fills the answer of a call that charge_quick has recorded: what weiri_answer would find, who looks again. */
-static __attribute__((noinline)) void answer_quick(const weiri_node *node, const weiri_ask *ask,
-                                                   const weiri_log_view *view, uint64_t charge, weir_decision *decision)
-{
-    const weiri_log *log = (const weiri_log *)(const void *)node->states;
-    const weiri_log_view charged = {.time = view->time, .used = view->used + charge, .first = view->first};
-    const uint64_t limit = ask->limits->limit[0], remaining = limit - charged.used;
-    *decision = (weir_decision){.verdict = 1, .limit = limit, .remaining = remaining};
-    decision->release_after_ns =
-        weiri_log_opens(log, &ask->limiter->rules.rule[0], &charged, limit, remaining + 1) - ask->now;
-}
-
-/* As charge_quick, for records of so many words. */
-static inline __attribute__((always_inline)) bool charge_words(weiri_node *node, const weiri_ask *ask, uint64_t floor,
-                                                               uint32_t words, uint64_t charge,
-                                                               weiri_log_quick *found)
-{
-    weiri_log *log = (weiri_log *)(void *)node->states;
-    const uint64_t limit = ask->limits->limit[0];
-    if (!weiri_log_quick_look(log, &ask->limiter->rules.rule[0], words, ask->now, floor, limit, charge, found))
-        return false;
-    weiri_refusal_clear(node);
-    weiri_log_quick_charge(log, words, found, charge);
-    return true;
-}
-
-/* The commonest call: one rule, a log, which accepts the charge and has room for it. False: nothing was done. Under the
- * lock. */
-static inline bool charge_quick(weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision)
-{
-    weiri_log_quick found;
-    if (!ask->limiter->one_log || node->dead || ask->peek) /* of the dead not even a look: a header stands there */
-        return false;
-    floor = floor > node->drop ? floor : node->drop;
-    const bool costs = weiri_log_words(&ask->limiter->rules.rule[0]) == 2;
-    const bool charged = costs ? charge_words(node, ask, floor, 2, ask->cost, &found)
-                               : charge_words(node, ask, floor, 1, 1, &found);
-    if (charged && decision)
-        answer_quick(node, ask, &found.view, costs ? ask->cost : 1, decision);
-    return charged;
-}
-
 /* Any other call. Has the lock, and leaves it; what logs let go of is freed after that. */
 static __attribute__((noinline)) enum outcome decide_held(weiri_node *node, const weiri_ask *ask, uint64_t floor,
                                                           weir_decision *decision, weiri_supplies *supplies)
@@ -195,7 +152,7 @@ static inline enum outcome decide_once(weiri_node *node, const weiri_ask *ask, u
                                        weiri_supplies *supplies)
 {
     weiri_spinlock_lock(&node->lock);
-    if (!charge_quick(node, ask, floor, decision))
+    if (!weiri_charge_quick(node, ask, floor, decision))
         return decide_held(node, ask, floor, decision, supplies);
     weiri_spinlock_unlock(&node->lock);
     return ACCEPTED;
@@ -263,11 +220,17 @@ static int decide_unrecorded(weiri_node *node, weiri_ask *ask, uint64_t floor, w
     return weiri_unrecorded(ask->limiter, WEIR_NO_MEMORY, decision);
 }
 
+/* No decision on the key runs earlier: the segments' floor, and when an earlier node of the key was dropped. */
+static inline uint64_t floor_of(const weiri_spot *spot)
+{
+    return spot->floor > spot->state.word[1] ? spot->floor : spot->state.word[1];
+}
+
 /* The key has a node. */
 static int call_node(weiri_ask *ask, weiri_segment **segment, const weiri_spot *spot, weir_decision *decision)
 {
     weiri_node *node = weiri_node_of(spot->state);
-    uint64_t floor = spot->floor > spot->state.word[1] ? spot->floor : spot->state.word[1];
+    uint64_t floor = floor_of(spot);
     weiri_node_prefetch(node);
     if (weiri_refusal_covers(node, ask, floor, decision))
         return 0;
@@ -330,16 +293,14 @@ static int install(weiri_ask *ask, weiri_segment **segment, weiri_spot *spot, bo
 void weiri_node_approach(const weiri_cell *cell)
 {
     weiri_pair state = weiri_load_snapshot_128(&cell->state);
-    if (!weiri_is_node(state))
-        return;
-    __builtin_prefetch(&weiri_node_of(state)->lock); /* nothing is read there: it may be gone (N5) */
-    __builtin_prefetch(weiri_node_of(state)->states);
+    if (weiri_is_node(state))
+        weiri_node_prefetch(weiri_node_of(state)); /* nothing is read there: it may be gone (N5) */
 }
 
-int weiri_node_call(weiri_ask *ask, weir_decision *decision)
+/* Any call, from `segment` on. */
+static __attribute__((noinline)) int call_slow(weiri_ask *ask, weiri_segment *segment, weir_decision *decision)
 {
     weiri_table *table = &ask->limiter->table;
-    weiri_segment *segment = weiri_directory_find(&table->directory, ask->identity->hash);
     bool swept = false;
     int result;
     do {
@@ -347,8 +308,7 @@ int weiri_node_call(weiri_ask *ask, weir_decision *decision)
         if (weiri_is_node(spot.state)) {
             result = call_node(ask, &segment, &spot, decision);
         } else { /* UNINIT, or FRESH and its drop time */
-            uint64_t floor = spot.floor > spot.state.word[1] ? spot.floor : spot.state.word[1];
-            weiri_call call = {ask->now, floor, ask->cost, ask->limits->limit};
+            weiri_call call = {ask->now, floor_of(&spot), ask->cost, ask->limits->limit};
             weiri_views views;
             if (!decide_on_nothing(ask, &call, &views, decision))
                 return views.accepted;
@@ -356,6 +316,30 @@ int weiri_node_call(weiri_ask *ask, weir_decision *decision)
         }
     } while (result == AGAIN);
     return result;
+}
+
+/* The common call by itself, so that it needs little of the stack: the key has a node, and nothing is under way. */
+__attribute__((flatten)) int weiri_node_call(weiri_ask *ask, weir_decision *decision)
+{
+    const weiri_table *table = &ask->limiter->table;
+    weiri_segment *segment = weiri_directory_find(&table->directory, ask->identity->hash);
+    const weiri_spot spot = weiri_table_look(table, segment, ask->identity);
+    if (!weiri_is_node(spot.state) || !spot.cell)
+        return call_slow(ask, segment, decision);
+    weiri_node *node = weiri_node_of(spot.state);
+    const uint64_t floor = floor_of(&spot);
+    weiri_node_prefetch(node);
+    if (weiri_refusal_covers(node, ask, floor, decision))
+        return 0;
+    if (!ask->holding && !weiri_gate_is_open())
+        return WEIRI_CLOSED_GATE;
+    weiri_spinlock_lock(&node->lock);
+    if (!weiri_charge_quick(node, ask, floor, decision)) {
+        enum outcome outcome = decide_held(node, ask, floor, decision, NULL);
+        return outcome == ACCEPTED || outcome == REFUSED ? outcome == ACCEPTED : call_slow(ask, segment, decision);
+    }
+    weiri_spinlock_unlock(&node->lock);
+    return 1;
 }
 
 int weiri_node_reset(weiri_ask *ask, weir_decision *unused)

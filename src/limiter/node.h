@@ -140,6 +140,12 @@ void weiri_node_free(weir *limiter, weiri_node *node);
 /* A dead node, after N4. Its logs are empty already. */
 void weiri_node_retire(weir *limiter, weiri_node *node);
 
+/* --- quick.c --- */
+
+/* The commonest call: one rule, a log, which accepts the charge and has room for it. False: nothing was done. Under the
+ * lock. */
+bool weiri_charge_quick(weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision);
+
 /* --- refusal.c --- */
 
 /* Nothing is published any more. Under the lock, before a change. Only who has the lock writes the tag, so a plain look
