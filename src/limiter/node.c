@@ -158,16 +158,16 @@ static inline enum outcome decide_once(weiri_node *node, const weiri_ask *ask, u
     return ACCEPTED;
 }
 
-/* The rare way: a log needs memory, allocated outside the lock; it may need other memory when the lock is had again. */
-static __attribute__((noinline)) enum outcome decide_with_memory(weiri_node *node, const weiri_ask *ask, uint64_t floor,
-                                                                 weir_decision *decision)
+/* What weiri_charge_quick has left. Has the lock, and leaves it. Where a log needs memory that is allocated outside the
+ * lock; it may need other memory when the lock is had again. */
+static __attribute__((noinline)) enum outcome decide_rest(weiri_node *node, const weiri_ask *ask, uint64_t floor,
+                                                          weir_decision *decision)
 {
     weiri_supplies supplies;
-    memset(&supplies, 0, sizeof supplies);
-    enum outcome outcome;
-    while ((outcome = decide_once(node, ask, floor, decision, &supplies)) == LACKING)
-        if (!weiri_supplies_get(ask->limiter, &supplies))
-            break;
+    memset(supplies.of, 0, ask->limiter->rules.count * sizeof *supplies.of);
+    enum outcome outcome = decide_held(node, ask, floor, decision, &supplies);
+    while (outcome == LACKING && weiri_supplies_get(ask->limiter, &supplies))
+        outcome = decide_once(node, ask, floor, decision, &supplies);
     weiri_supplies_free(ask->limiter, &supplies);
     return outcome;
 }
@@ -241,9 +241,8 @@ static int call_node(weiri_ask *ask, weiri_segment **segment, const weiri_spot *
         ask->slow = true;
         return AGAIN;
     }
-    enum outcome outcome = decide_once(node, ask, floor, decision, NULL);
-    if (outcome == LACKING)
-        outcome = decide_with_memory(node, ask, floor, decision);
+    weiri_spinlock_lock(&node->lock);
+    enum outcome outcome = decide_rest(node, ask, floor, decision);
     if (outcome == ACCEPTED || outcome == REFUSED)
         return outcome == ACCEPTED;
     if (outcome == LACKING)
@@ -335,7 +334,7 @@ __attribute__((flatten)) int weiri_node_call(weiri_ask *ask, weir_decision *deci
         return WEIRI_CLOSED_GATE;
     weiri_spinlock_lock(&node->lock);
     if (!weiri_charge_quick(node, ask, floor, decision)) {
-        enum outcome outcome = decide_held(node, ask, floor, decision, NULL);
+        enum outcome outcome = decide_rest(node, ask, floor, decision);
         return outcome == ACCEPTED || outcome == REFUSED ? outcome == ACCEPTED : call_slow(ask, segment, decision);
     }
     weiri_spinlock_unlock(&node->lock);

@@ -7,7 +7,7 @@
 #include "cancel.h"
 
 enum { SPINS = 10, YIELDS = 16 }; /* 2^10 stalls: some microseconds, more than any holder works when it runs */
-enum { NAP = 50000, NAPS_MAX = 20 }; /* ns */
+enum { NAP = 100000, NAPS_MAX = 10 }; /* ns */
 
 static void stall(unsigned times)
 {
@@ -43,7 +43,7 @@ void weiri_backoff(unsigned attempt)
  * another core for one short piece of work. So a waiter looks again only when the holder has had it a dozen times, and
  * not a third time. It sleeps then, and at once where it meets the same lock held again soon: the longer, the more do.
  * So one thread works at full speed, and of its calls about one in a thousand meets another. Two threads on one key
- * took 51 to 82 ns a call where each looked soon, now 30 to 38; the like of a mutex, 70 to 110. Who has slept looks
+ * took 51 to 82 ns a call where each looked soon, now 30 to 36; with a mutex, 60 to 110. Who has slept looks
  * often: the lock is free half the time at least, so nobody comes away empty for long.
  */
 enum { FIRST = 5, LAST = 6 };                     /* the waits before the second and the third look: 2^5, 2^6 stalls */

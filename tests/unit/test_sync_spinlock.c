@@ -150,7 +150,7 @@ Test(spinlock, who_waits_spins_then_yields_then_sleeps_and_is_not_cancelled_mean
         cr_assert_eq(yields, attempt >= 10 && attempt < 26, "attempt %u", attempt);
         cr_assert_eq(sleeps, attempt >= 26, "attempt %u", attempt);
         cr_assert_eq(cancellable, 0, "attempt %u", attempt);
-        cr_assert(sleeps == 0 || asleep == 50000);
+        cr_assert(sleeps == 0 || asleep == 100000);
     }
     int state;
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
@@ -177,7 +177,7 @@ Test(spinlock, who_finds_it_held_for_long_sleeps_until_it_is_free)
         yields = sleeps = cancellable = 0;
         weiri_spinlock_lock(&held_long);
         cr_assert_eq(sleeps, 3);
-        cr_assert_eq(asleep, 50000);
+        cr_assert_eq(asleep, 100000);
         cr_assert_eq(yields + cancellable, 0);
         cr_assert(!weiri_spinlock_try(&held_long));
     }
@@ -204,6 +204,6 @@ Test(spinlock, the_more_sleep_for_it_the_longer)
         weiri_spinlock_unlock(&held_long);
         cr_assert_eq(deep, deepest);
         for (unsigned i = 0; i < deepest; i++)
-            cr_assert_eq(napped[i], i < 20 ? (i + 1L) * 50000 : 1000000L, "%u: %ld", i, napped[i]);
+            cr_assert_eq(napped[i], i < 10 ? (i + 1L) * 100000 : 1000000L, "%u: %ld", i, napped[i]);
     }
 }
