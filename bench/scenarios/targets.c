@@ -64,6 +64,7 @@ typedef struct borrowed {
     const char *parameter, *word; /* NULL, or which of its rows */
     const char *measure;
     double target;
+    const char *subject; /* how its rows' subjects begin; NULL: weir */
 } borrowed;
 
 static bench_row row_for(const char *subject, const char *algorithm, const char *what, const char *against,
@@ -181,13 +182,19 @@ static const borrowed others[] = {
     {&bench_churn, "spoofed flood, new keys, 2 threads", "sharded",
      {.threads = {1, {2}}, .keys = {1, {MILLION}}, .algorithms = 1 << WEIR_COUNTER,
       .subject_count = 2, .subjects = {&bench_weir, &bench_sharded}},
-     "swept", "by insertions alone", "to sharded", 0.50},
+     "swept", "by insertions alone", "to sharded", 0.50, NULL},
+    {&bench_growth, "growth, longest pause, ns", "-",
+     {.keys = {1, {10 * MILLION}}, .key_lens = {1, {8}}, .algorithms = 1 << WEIR_COUNTER, .subject_count = 1,
+      .subjects = {&bench_weir}}, NULL, NULL, "longest pause", 100000, "weir-janitor"},
+    {&bench_janitor, "a million expired keys swept underneath, p99", "quiet",
+     {.keys = {1, {MILLION}}, .key_lens = {1, {8}}, .algorithms = 1 << WEIR_COUNTER, .subject_count = 1,
+      .subjects = {&bench_weir}}, NULL, NULL, "p99 to quiet", 1.5, NULL},
     {&bench_memory, "bytes a key, resident, mean of an octave", "-",
      {.keys = {1, {OCTAVE}}, .key_lens = {1, {8}}, .algorithms = 1 << WEIR_COUNTER, .subject_count = 1,
-      .subjects = {&bench_weir}}, "of", "keys, mean of an octave", "bytes a key", 64},
+      .subjects = {&bench_weir}}, "of", "keys, mean of an octave", "bytes a key", 64, NULL},
     {&bench_memory, "bytes a record, full rings, less 192 a key", "-",
      {.keys = {1, {OCTAVE}}, .key_lens = {1, {8}}, .algorithms = 1 << WEIR_LOG, .subject_count = 1,
-      .subjects = {&bench_weir}}, "of", "records, full rings after steady traffic", "less 192 a key", 8.5},
+      .subjects = {&bench_weir}}, "of", "records, full rings after steady traffic", "less 192 a key", 8.5, NULL},
 };
 
 typedef struct lookout {
@@ -200,9 +207,10 @@ static void look(void *argument, const bench_row *found)
 {
     const lookout *looking = argument;
     const borrowed *of = looking->of;
+    const char *begins = of->subject ? of->subject : "weir";
     const bench_measure *measure = bench_row_find_measure(found, of->measure);
     const bench_parameter *parameter = of->parameter ? bench_row_find_parameter(found, of->parameter) : NULL;
-    if (strcmp(found->subject, "weir") != 0 || !measure ||
+    if (strncmp(found->subject, begins, strlen(begins)) != 0 || !measure ||
         (of->parameter && (!parameter || !parameter->word || strcmp(parameter->word, of->word) != 0)))
         return;
     bench_row row = row_for(found->subject, found->algorithm, of->what, of->against, looking->keys, 8, false);
