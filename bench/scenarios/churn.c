@@ -7,7 +7,6 @@
  * see there), and with "swept" by the subject's sweep too, which one of the threads does eight times a window, as often
  * as weir's janitor would; its time counts.
  */
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -30,7 +30,7 @@ enum {
     ROUNDS_MAX = 200
 };
 
-#define WINDOW WEIR_SECOND
+#define WINDOW (WEIR_SECOND / 2)
 
 typedef struct order {
     const bench_subject *subject; /* NULL: weir with its janitor */
@@ -211,7 +211,7 @@ static void by_caller(const void *given, const bench_sink *sink)
 /* --- swept by the janitor --- */
 
 /* Real time: the first sweep comes when all that was charged at the beginning has expired for long. */
-enum { SWEEP_AFTER_S = 5, GIVE_UP_S = 20 };
+enum { SWEEP_AFTER_S = 3, GIVE_UP_S = 30 };
 
 static weir_statistics statistics_of(const trial *at)
 {
@@ -263,7 +263,8 @@ static void by_janitor(const void *given, const bench_sink *sink)
     const bench_setup setup = {&rule, 1, of->keys + LIVE, of->key_len};
     trial *at = begin(of, &bench_tended);
     const double end = bench_wall_ns() + of->seconds * 1e9;
-    while (at->rounds < ROUNDS_MAX && (at->rounds < ROUNDS_MIN || bench_wall_ns() < end))
+    const unsigned least = of->seconds < 0.1 ? 1 : ROUNDS_MIN; /* a round takes seconds, however little is asked for */
+    while (at->rounds < ROUNDS_MAX && (at->rounds < least || bench_wall_ns() < end))
         round_by_janitor(at, &setup);
     put(at, "by the janitor", sink);
 }

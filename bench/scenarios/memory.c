@@ -19,7 +19,7 @@ enum {
     RING_LIMIT = 1000,
     RING_WINDOWS = 3,   /* of steady traffic after the first fill */
     NODE_BYTES = 192,   /* what a key of a log may cost beside its records: guarantee F */
-    FULL_KEYS = 50000,
+    FULL_KEYS = 20000,
     FULL_LIMIT = 1000,
     GROUP = 1000        /* keys that take turns, so that the allocator meets them mixed; few, so that it is soon done */
 };
