@@ -12,6 +12,7 @@ enum {
     CALLS_LONG = 4096, /* where they take long */
     CALLS_FEW = 512,   /* where there is little time */
     WARM_CALLS = 2048, /* before each round, outside its time, about other keys: other subjects had the caches */
+    CHECKED = 1024,    /* calls before the first round */
     STRETCH = 256      /* calls at a time, then a look at the clock and on with the made time */
 };
 
@@ -49,7 +50,8 @@ typedef struct arena {
 
 /* --- one thread's part of a round --- */
 
-static void stretch(arena *at, own *self, uint64_t calls, bench_histogram *latency)
+/* `whole` decisions or verdicts alone. */
+static void ask(arena *at, own *self, uint64_t calls, bool whole, bench_histogram *latency)
 {
     const bench_contest *contest = at->contest;
     const uint64_t step = at->plan.step;
@@ -64,7 +66,7 @@ static void stretch(arena *at, own *self, uint64_t calls, bench_histogram *laten
         .step = step,
         .cost_mask = at->plan.cost_mask,
         .batch = contest->batch,
-        .whole = contest->whole,
+        .whole = whole,
         .clock = contest->clock,
         .walk = contest->walk > 0 ? &at->walk : NULL,
         .latency = latency,
@@ -72,6 +74,11 @@ static void stretch(arena *at, own *self, uint64_t calls, bench_histogram *laten
     at->side->who->subject->round(at->side->state, &work, &self->tally);
     self->place += (uint32_t)calls;
     self->calls += calls;
+}
+
+static void stretch(arena *at, own *self, uint64_t calls, bench_histogram *latency)
+{
+    ask(at, self, calls, at->contest->whole, latency);
 }
 
 /* The same for all: so many calls, to whole batches. */
@@ -100,12 +107,11 @@ static uint64_t take_part(void *argument, unsigned thread, const bench_crew *cre
     bench_histogram *latency = at->result->latency ? &self->latency : NULL;
     const uint64_t calls = stretch_of(at->contest);
     uint64_t done = 0;
-    if (at->side->who->threads == 1) /* as many as everybody's: answers are compared */
-        for (; done < at->calls_each; done += calls)
-            stretch(at, self, calls, latency);
-    else
-        for (; bench_crew_goes_on(crew); done += calls)
-            stretch(at, self, calls, latency);
+    const bool alone = at->side->who->threads == 1; /* as many calls as everybody's: answers are compared */
+    do {
+        stretch(at, self, calls, latency);
+        done += calls;
+    } while (alone ? done < at->calls_each : bench_crew_goes_on(crew));
     return done;
 }
 
@@ -115,8 +121,6 @@ static void agree(arena *at, unsigned contender, const bench_tally *tally)
 {
     uint64_t *wrong = &at->result->wrong[contender];
     *wrong += tally->errors > 0;
-    if (at->side->who->threads > 1 || at->contest->contender[0].threads > 1)
-        return;
     if (contender == 0)
         at->first = *tally;
     *wrong += tally->accepted != at->first.accepted || tally->answers != at->first.answers;
@@ -158,7 +162,10 @@ static void play(void *argument, unsigned contender, unsigned round, double *val
         at->calls[contender] += at->threads[i].calls;
     }
     at->accepted[contender] += tally.accepted;
-    agree(at, contender, &tally);
+    if (threads == 1 && contest->contender[0].threads == 1)
+        agree(at, contender, &tally);
+    else
+        at->result->wrong[contender] += tally.errors > 0;
     values[BENCH_NS] = (threads == 1 ? crew.cpu_ns : crew.wall_ns * threads) / (double)crew.done;
     values[BENCH_CPU] = crew.cpu_ns / (double)crew.done;
     values[BENCH_RATE] = (double)crew.done / crew.wall_ns * 1e9;
@@ -220,6 +227,23 @@ static arena set_up(const bench_contest *contest, bench_contest_result *result)
     return made;
 }
 
+/* Before anything is measured, one thread asks each contender the same, decisions as whole as can be. */
+static void check(arena *at)
+{
+    bool whole = true;
+    for (unsigned i = 0; i < at->contest->count; i++)
+        whole &= (at->contest->contender[i].subject->can & BENCH_CAN_WHOLE) != 0;
+    bench_pick(at->contest->picking, at->contest->keys, 1, at->picks, at->pick_count);
+    for (unsigned i = 0; i < at->contest->count; i++) {
+        own *self = &at->threads[0];
+        *self = (own){.place = 0};
+        at->side = &at->sides[i];
+        for (unsigned done = 0; done < CHECKED; done += STRETCH)
+            ask(at, self, stretch_of(at->contest), whole, NULL);
+        agree(at, i, &self->tally);
+    }
+}
+
 static void take_down(arena *at)
 {
     for (unsigned i = 0; i < at->contest->count; i++)
@@ -237,6 +261,7 @@ void bench_contest_run(const bench_contest *contest, bench_contest_result *resul
     if (contest->timed || contest->walk > 0)
         result->latency = bench_must(calloc(contest->count, sizeof *result->latency));
     arena all = set_up(contest, result);
+    check(&all);
     if (bench_interleave(play, &all, contest->seconds * contest->count, &result->samples) != 0)
         bench_fail("out of memory");
     for (unsigned i = 0; i < contest->count; i++)

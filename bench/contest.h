@@ -3,7 +3,7 @@
  *
  * Time is made, not read: it goes on by the number of calls, not with the clock, so that how many calls pass does not
  * depend on how fast they are answered; threads of one subject share it, a stretch of calls at a time. Subjects that
- * one thread asks must agree on every answer of every round.
+ * one thread asks must agree on every answer of every round; and all of them, before the first, on whole decisions.
  *
  * SPDX-License-Identifier: MIT
  */

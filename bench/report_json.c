@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 
 #include "report.h"
 
@@ -21,6 +22,12 @@ static void append(json_t *array, json_t *value)
         bench_fail("out of memory");
 }
 
+/* JSON has no word for what is no number. */
+static json_t *real(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
 static json_t *machine_object(const bench_machine *machine)
 {
     json_t *object = made(json_object());
@@ -36,8 +43,8 @@ static json_t *machine_object(const bench_machine *machine)
     set(object, "version", json_string(machine->version));
     set(object, "commit", json_string(machine->commit));
     set(object, "time", json_string(machine->time));
-    set(object, "load", json_real(machine->load));
-    set(object, "timer_ns", json_real(machine->timer_ns));
+    set(object, "load", real(machine->load));
+    set(object, "timer_ns", real(machine->timer_ns));
     return object;
 }
 
@@ -46,7 +53,7 @@ static json_t *parameters_object(const bench_row *row)
     json_t *object = made(json_object());
     for (unsigned i = 0; i < row->parameter_count; i++) {
         const bench_parameter *parameter = &row->parameter[i];
-        set(object, parameter->name, parameter->word ? json_string(parameter->word) : json_real(parameter->number));
+        set(object, parameter->name, parameter->word ? json_string(parameter->word) : real(parameter->number));
     }
     return object;
 }
@@ -58,9 +65,9 @@ static json_t *measures_object(const bench_row *row)
         const bench_measure *measure = &row->measure[i];
         json_t *value = made(json_object());
         set(value, "unit", json_string(measure->unit));
-        set(value, "median", json_real(measure->value.median));
-        set(value, "low", json_real(measure->value.low));
-        set(value, "high", json_real(measure->value.high));
+        set(value, "median", real(measure->value.median));
+        set(value, "low", real(measure->value.low));
+        set(value, "high", real(measure->value.high));
         set(value, "rounds", json_integer(measure->value.rounds));
         set(object, measure->name, value);
     }
@@ -72,8 +79,8 @@ static json_t *curve_array(const bench_row *row)
     json_t *array = made(json_array());
     for (unsigned i = 0; i < row->point_count; i++) {
         json_t *point = made(json_array());
-        append(point, json_real(row->point[i].share));
-        append(point, json_real(row->point[i].ns));
+        append(point, real(row->point[i].share));
+        append(point, real(row->point[i].ns));
         append(array, point);
     }
     return array;

@@ -1,9 +1,56 @@
 #!/usr/bin/env bash
-# Builds and runs the benchmark; arguments go to it.
+# Builds weir-bench. With arguments: runs it with them. Without: measures for about five minutes and writes the figures
+# into docs/benchmarks.md, between its markers, and pictures into docs/benchmarks/. WEIR_BENCH_SECONDS is the time of
+# measuring for each row (0.2); all else that takes time, filling tables above all, comes on top.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/configure.sh
 
 configure build/bench cc -Dtests=disabled -Dbench=enabled -Dtools=disabled
 ninja -C build/bench --quiet
-exec build/bench/bench/weir-bench "$@"
+program=build/bench/bench/weir-bench
+[ $# -eq 0 ] || exec "$program" "$@"
+
+seconds=${WEIR_BENCH_SECONDS:-0.2}
+figures=build/bench/figures page=docs/benchmarks.md
+rm -rf "$figures"
+mkdir -p "$figures/pictures" docs/benchmarks
+
+# measure NAME ARGUMENT...: rows into NAME.json; pictures.
+measure() {
+  local name=$1
+  shift
+  printf '%s  weir-bench %s\n' "$(date +%T)" "$*"
+  "$program" "$@" --seconds "$seconds" --json "$figures/$name.json" --plot "$figures/pictures" >"$figures/$name.txt"
+}
+
+measure targets targets
+measure hot-key hot-key
+measure many-keys many-keys --keys 1e3,1e4,1e5 --algorithm counter,log --key-len 8
+measure million many-keys --keys 1e6 --algorithm counter --key-len 8
+measure batch batch --keys 1e3,1e6 --batch 1,4,16,64 --algorithm counter
+measure oversubscribed oversubscribed --algorithm counter,log
+measure churn churn --keys 1e5 --threads 2 --algorithm counter
+measure growth growth --keys 1e6 --algorithm counter
+measure janitor janitor --subject weir,sharded --algorithm counter
+measure memory memory
+measure rules rules
+
+jq -s '{machine: .[0].machine, rows: map(.rows) | add}' "$figures"/*.json >"$figures/all.json"
+
+# Each part of the page stands between <!-- begin NAME --> and <!-- end NAME -->.
+sed -n 's/^<!-- begin \(.*\) -->$/\1/p' "$page" | while read -r part; do
+  jq -r --arg part "$part" -f scripts/bench-page.jq "$figures/all.json" >"$figures/$part.md"
+done
+awk -v figures="$figures" '
+  /^<!-- end / { skip = 0 }
+  !skip
+  /^<!-- begin / { skip = 1; file = figures "/" $3 ".md"; while ((getline line < file) > 0) print line; close(file) }
+' "$page" >"$figures/page.md"
+cp "$figures/page.md" "$page"
+
+# The pictures that the page shows.
+sed -n 's/.*(benchmarks\/\([^)]*\.svg\)).*/\1/p' "$page" | while read -r picture; do
+  cp "$figures/pictures/$picture" docs/benchmarks/
+done
+echo "$page is written; all tables: $figures/*.txt, as JSON: $figures/all.json"

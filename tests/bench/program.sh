@@ -34,9 +34,8 @@ refused() {
 bench --list
 is 'list' "$status" 0
 scenarios=$(sed -n '/^Scenarios/,/^$/s/^  \([^ ]*\) .*/\1/p' out)
-for name in hot-key many-keys batch oversubscribed; do
-  is "$name is listed" "$(printf '%s\n' "$scenarios" | grep -cx "$name")" 1
-done
+is 'all scenarios' "$(printf '%s ' "$scenarios" | tr '\n' ' ' | sed 's, *$,,')" \
+  'hot-key many-keys batch oversubscribed churn growth janitor memory rules targets'
 is 'each with what it is' "$(grep -c '^  [a-z0-9-]\+ \+[^ ]' out)" "$(grep -c '^  ' out)"
 
 # --- one row for each set of parameters ---
@@ -62,12 +61,16 @@ is 'distribution' "$(jq -c '[.rows[].latency | length] | unique' out)" '[20]'
 told='[.cpu, .kernel, .compiler, .flags, .commit, .clocksource, .huge_pages]'
 is 'machine' "$(jq -c ".machine | $told | map(length > 0) | all" out)" true
 
-# Every scenario does something under the smallest parameters.
-for name in $scenarios; do
-  bench "$name" --json all.json --seconds 0.01 --keys 1000 --subject weir,sharded --algorithm counter
-  is "$name" "$status $(cat err) $(jq -c '[(.rows | length > 0), (.rows | map(.wrong) | add)]' all.json)" '0  [true,0]'
-  is "$name: a table as well" "$(grep -c "^$name" out | sed 's/[1-9][0-9]*/some/')" some
-done
+# Targets of the log: one each for the call and for a full ring, five of the hot key; three beside, and all in a table.
+bench targets --json targets.json --seconds 0.01 --keys 1000 --algorithm log
+is 'targets' "$status $(cat err)" '0 '
+is 'targets: rows, those without a target, disagreements' \
+  "$(jq -c '[(.rows | length), (.rows | map(select(.note | not)) | length), (.rows | map(.wrong) | add)]' targets.json)" \
+  '[11,3,0]'
+is 'targets: met or missed, as measured' "$(jq -c '[.rows[] | select(.note) | .note as $said | .measures
+  | (.ratio // .measured).median as $is | ($said == "met") == (if .["at most"] then $is <= .["at most"].median
+    else $is >= .["at least"].median end)] | all' targets.json)" true
+is 'targets: a table as well' "$(grep -c '^  weir ' out)" 11
 
 # --- pictures ---
 bench batch --subject weir --algorithm counter --keys 10,100 --batch 1,4 --seconds 0.01 --plot pictures
