@@ -149,6 +149,77 @@ static void round_batch(void *of, const bench_work *work, bench_tally *tally)
     *tally = sum;
 }
 
+/* --- keys known before their answers are needed --- */
+
+enum { AHEAD = 8 }; /* calls; a power of two */
+
+typedef struct arrivals {
+    bench_key key;
+    weir_identity identity[AHEAD];
+} arrivals;
+
+/* The key of call `number` becomes known: it is identified, and what it needs is on its way. */
+static BENCH_INLINED void arrive(const asker *self, arrivals *made, const bench_work *work, uint64_t number,
+                                 bench_tally *sum)
+{
+    weir_identity *identity = &made->identity[number % AHEAD];
+    const weir_request request = {.identity = identity};
+    bench_key_write(&made->key, work->key_len, work->picks[(work->first + number) & work->mask]);
+    sum->errors += weir_identify(self->limiter, made->key.byte, work->key_len, identity) != 0;
+    weir_prefetch(self->limiter, &request);
+}
+
+static BENCH_INLINED void answer(const asker *self, const arrivals *made, const bench_work *work, uint64_t number,
+                                 bool whole, bench_tally *sum)
+{
+    weir_decision decision, *asked = whole ? &decision : NULL;
+    const weir_request request = {.identity = &made->identity[number % AHEAD], .cost = 1 + (number & work->cost_mask)};
+    const uint64_t now = work->now + (number - number % work->batch) * work->step;
+    bench_count(sum, weir_take(self->limiter, &request, now, asked), asked);
+}
+
+/* One request at a time, with what comes between its arrival and its answer; both are timed. */
+static void answer_each(const asker *self, arrivals *made, const bench_work *work, bench_tally *sum)
+{
+    for (uint64_t i = 0; i < work->calls; i++) {
+        const uint64_t arrival = bench_ticks();
+        arrive(self, made, work, i, sum);
+        const uint64_t arrived = bench_ticks();
+        bench_between(work);
+        const uint64_t begin = bench_ticks();
+        answer(self, made, work, i, work->whole, sum);
+        if (work->latency)
+            bench_histogram_add(work->latency, arrived - arrival + bench_ticks() - begin);
+    }
+}
+
+/* Some requests under way, answered in the order in which they came. `whole` is a constant. */
+static BENCH_INLINED void answer_in_turn(const asker *self, arrivals *made, const bench_work *work, bool whole,
+                                         bench_tally *sum)
+{
+    for (uint64_t i = 0; i < AHEAD && i < work->calls; i++)
+        arrive(self, made, work, i, sum);
+    for (uint64_t i = 0; i < work->calls; i++) {
+        answer(self, made, work, i, whole, sum);
+        if (i + AHEAD < work->calls)
+            arrive(self, made, work, i + AHEAD, sum);
+    }
+}
+
+static void round_prefetch(void *of, const bench_work *work, bench_tally *tally)
+{
+    const asker *self = of;
+    bench_tally sum = *tally;
+    arrivals made = {.key = {{0}}};
+    if (work->walk || work->clock || work->latency)
+        answer_each(self, &made, work, &sum);
+    else if (work->whole)
+        answer_in_turn(self, &made, work, true, &sum);
+    else
+        answer_in_turn(self, &made, work, false, &sum);
+    *tally = sum;
+}
+
 #define WEIR_SUBJECT(called, told, more, most, opener, rounder)                                                    \
     {                                                                                                              \
         .name = called, .about = told, .algorithms = ALGORITHMS, .rules_max = WEIR_RULES_MAX,                      \
@@ -163,3 +234,6 @@ const bench_subject bench_weir_batch =
 const bench_subject bench_weir_identity =
     WEIR_SUBJECT("weir-identity", "weir_take with an identity that weir_identify made before, once for each key", 0,
                  IDENTITIES_MAX, open_identified, round_identified);
+const bench_subject bench_weir_prefetch =
+    WEIR_SUBJECT("weir-prefetch", "weir_identify and weir_prefetch some calls before weir_take", 0, 0, open_weir,
+                 round_prefetch);

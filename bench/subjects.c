@@ -7,6 +7,7 @@ const bench_subject *const bench_subjects[] = {
     &bench_weir,
     &bench_weir_batch,
     &bench_weir_identity,
+    &bench_weir_prefetch,
     &bench_mutex,
     &bench_sharded,
     &bench_lfht,

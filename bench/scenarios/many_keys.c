@@ -9,8 +9,8 @@
 
 enum { WALK = 256 * 1024, LONGER_KEYS = 1000000 };
 
-static const bench_subject *const own[] = {&bench_weir, &bench_weir_identity, &bench_mutex, &bench_sharded,
-                                           &bench_lfht, NULL};
+static const bench_subject *const own[] = {&bench_weir, &bench_weir_identity, &bench_weir_prefetch, &bench_mutex,
+                                           &bench_sharded, &bench_lfht, NULL};
 static const bench_list own_threads = {1, {1}}, own_keys = {5, {1000, 10000, 100000, 1000000, 10000000}};
 static const bench_list own_key_lens = {4, {8, 16, 36, 64}};
 

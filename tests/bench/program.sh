@@ -53,7 +53,7 @@ counts hot-key 9 --subject weir --threads 3 --algorithm counter,log,counter --ke
 counts many-keys 12 --subject weir --keys 1000 # 4 ways
 counts many-keys 32 --subject weir,weir-identity --keys 100,1000 --algorithm log --key-len 8,36 --full
 counts many-keys 8 --subject weir,sharded --keys 1000 --algorithm counter --clock
-counts batch 36 --subject weir,weir-batch,sharded --keys 10,1000 --batch 1,7,64 --algorithm log,counter
+counts batch 48 --subject weir,weir-batch,weir-prefetch,sharded --keys 10,1000 --batch 1,7,64 --algorithm log,counter
 counts oversubscribed 24 --subject weir --keys 1,1000 --threads 3,4
 is 'percentiles' \
   "$(jq -c '[.rows[].measures | .p50.median <= .p99.median and .["p99.9"].median <= .max.median] | all' out)" true
