@@ -179,8 +179,8 @@ static uint64_t drop_time(const lfht *limiter, uint64_t now)
     return now > limiter->lateness ? now - limiter->lateness : 0;
 }
 
-/* The new node to its queue, and some old ones out of it, if nobody else is at that. Inside the read section in which it
- * was inserted. */
+/* The new node to its queue, and some old ones out of it, if nobody else is at that. Inside the read section in which
+ * it was inserted. */
 static void queue_up(lfht *limiter, node *made, uint64_t hash, uint64_t now)
 {
     queue *home = &limiter->queues[hash >> 58];

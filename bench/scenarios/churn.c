@@ -1,6 +1,6 @@
 /*
- * churn: a spoofed flood. Every call is about a new key, which is never called again; the keys of a window are as many as
- * `keys`, and what was charged before expires and goes underneath. A round is one window, so that all of it is in every
+ * churn: a spoofed flood. Every call is about a new key, which is never called again; the keys of a window are as many
+ * as `keys`, and what was charged before expires and goes underneath. A round is one window, so that all of it is in every
  * round; time is made, and goes on by the number of calls, so that every subject holds the same keys at the same call.
  *
  * Expired keys go by the insertions themselves (weir: a full segment drops what has expired before it grows; baselines:
@@ -16,7 +16,7 @@
 #include "scenarios.h"
 
 static const bench_subject *const own[] = {&bench_weir, &bench_mutex, &bench_sharded, &bench_lfht, NULL};
-static const bench_list own_keys = {2, {100000, 1000000}}, own_key_lens = {1, {8}}, own_threads = {2, {1, 2}};
+static const bench_list own_keys = {1, {100000}}, own_key_lens = {1, {8}}, own_threads = {2, {1, 2}};
 
 enum {
     STRETCH = 64,          /* calls at a time; a power of two */

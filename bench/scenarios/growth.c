@@ -4,12 +4,12 @@
  *
  * On a shared machine the longest of ten million times is an interruption, whatever is measured. So the table is grown
  * several times, each time with the same keys and the same hash key: what it does at an insertion, it does there each
- * time, and an interruption comes elsewhere. The pause of an insertion is the least of all runs, by the cheap timer, and
- * where it took long by processor time of the thread: a call into the kernel, which is therefore made around blocks of
+ * time, and an interruption comes elsewhere. The pause of an insertion is the least of all runs, by the cheap timer,
+ * and where it took long by processor time of the thread: a call into the kernel, which is therefore made around blocks of
  * 64, and what the others in the block took is taken off.
  *
- * Fresh memory costs the kernel: a page that is touched for the first time is a fault and is filled with zeroes, whoever
- * asks for it. The C library is told to keep what is freed, so that all runs but the first find pages that are there;
+ * Fresh memory costs the kernel: a page that is touched for the first time is a fault and is filled with zeroes,
+ * whoever asks for it. The C library is told to keep what is freed, so that all runs but the first find pages that are there;
  * large blocks, which it maps one by one, are fresh each time. The first run's faults are told, and what one costs.
  *
  * weir is measured as a server has it ("weir-janitor": the janitor frees what the growing table leaves behind, and each
@@ -109,7 +109,8 @@ static void insert_block(climb *at, uint64_t first, uint64_t count, double cpu)
 static void open_one(climb *at)
 {
     /* A window that nothing expires in. */
-    const weir_rule rule = {.algorithm = WEIR_COUNTER, .limit = 1000, .window_ns = WEIR_HOUR, .meter = WEIR_PER_REQUEST};
+    const weir_rule rule = {
+        .algorithm = WEIR_COUNTER, .limit = 1000, .window_ns = WEIR_HOUR, .meter = WEIR_PER_REQUEST};
     const bench_setup setup = {&rule, 1, at->of->keys, at->of->key_len};
     at->state = at->of->subject->open(&setup);
     if (!at->state)

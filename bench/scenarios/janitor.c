@@ -4,8 +4,8 @@
  * times each call; another sweeps and reclaims. Both phases belong to the same round, on the same table.
  *
  *   by the caller    time is made; the other thread calls the subject's sweep (weir: weir_sweep and weir_reclaim)
- *   by the janitor   weir alone: its own clock and thread. What is quiet and what is not is told by weir_stats: a stretch
- *                    of calls during which keys were dropped, or dropped ones were not freed so far
+ *   by the janitor   weir alone: its own clock and thread. What is quiet and what is not is told by weir_stats: a
+ *                    stretch of calls during which keys were dropped, or dropped ones were not freed so far
  */
 #include <pthread.h>
 #include <stdatomic.h>

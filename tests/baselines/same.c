@@ -1,8 +1,8 @@
 /*
  * Each baseline of the benchmark answers as weir does: random traffic of one thread (late calls, costs, pauses in which
- * keys expire, sweeps) is put to both, and verdict, remaining, waits and rule must be the same. A benchmark compares like
- * with like only if this holds. Attacks A and B of the baselines, and that they forget: a flood of new keys leaves about
- * as many behind as are live.
+ * keys expire, sweeps) is put to both, and verdict, remaining, waits and rule must be the same. A benchmark compares
+ * like with like only if this holds. Attacks A and B of the baselines, and that they forget: a flood of new keys leaves
+ * about as many behind as are live.
  */
 #include "../threads/common.h"
 
@@ -135,22 +135,18 @@ static void compare(const face *who, const world *of, uint64_t call, const weir_
                field, wanted_value, got_value);
 }
 
-/* Mostly a little later; at times much, so that keys expire; no call is later than LATENESS behind the newest. All times
- * are multiples of a share of the window, so that its very ends are met. */
+/* Mostly a little later; at times much, so that keys expire; no call is later than LATENESS behind the newest. All
+ * times are multiples of a share of the window, so that its very ends are met. */
 static uint64_t next_time(uint64_t *newest, uint64_t *random, uint64_t grain)
 {
-    switch (random_below(random, 200)) {
-    case 0:
+    const uint64_t kind = random_below(random, 200);
+    if (kind == 0)
         *newest += grain * random_below(random, 5 * WINDOW / grain);
-        return *newest;
-    case 1 ... 20:
+    else if (kind <= 20)
         return *newest - grain * random_below(random, LATENESS / grain + 1);
-    case 21 ... 60:
-        return *newest;
-    default:
+    else if (kind > 60)
         *newest += grain * random_below(random, 3);
-        return *newest;
-    }
+    return *newest;
 }
 
 static void same(const face *who, const world *of, uint64_t *random)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tables.sh PROGRAM: the scenarios about what comes and goes. What they measure is not judged, only that there is a row for
-# each subject and set of parameters, and that all calls were answered as they must be. (Guarantees A and F are attacked
+# tables.sh PROGRAM: the scenarios about what comes and goes. What they measure is not judged, only that there is a row
+# for each subject and set of parameters, and that all calls were answered as they must be. (Guarantees A and F are attacked
 # on the way: floods, sweeps and growth, with every baseline beside.)
 set -eu
 program=$(realpath "$1")
@@ -9,7 +9,8 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 failures=0
 
-# counts SCENARIO ROWS MEASURE ARGUMENT...: so many rows, nothing wrong in any, and the measure above 0 in those that have it
+# counts SCENARIO ROWS MEASURE ARGUMENT...: so many rows, nothing wrong in any, and the measure above 0 in those that
+# have it
 counts() {
   name=$1 rows=$2 measure=$3
   shift 3
