@@ -13,7 +13,8 @@
  * that the host's own callbacks are none; asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS) is not supported
  * inside a call.
  *
- * fork: handlers are installed by the first weir_open; a child goes on from a copy of every limiter. weir uses
+ * fork: handlers are installed by the first weir_open, which waits for forks that have begun (those that began before
+ * a plug-in with libweir.a was first opened are not noticed: let none be on then); a child goes on from a copy of every limiter. weir uses
  * liburcu's bp flavour and calls its fork hooks: a host that uses the same flavour must not call them again. fork is
  * not allowed inside a read section of the host's own.
  *

@@ -7,6 +7,7 @@
 
 #include "rcu.h"
 #include "spinlock.h"
+#include "stay.h"
 
 /* Another layout or another meaning of the steps is another version. */
 #define VERSION 1
@@ -148,11 +149,9 @@ static void step_back(weiri_copy *copy, weiri_fork_step step)
     take_step(copy, step);
 }
 
-static void before_fork(void)
+static void lead(void)
 {
     weiri_copy *self = &weiri_this_copy;
-    if (weiri_load_acquire_pointer(&self->leader) != self)
-        return;
     take_step(self, WEIRI_FORK_BEFORE);
     weiri_store_relaxed_64(&self->forker, (uint64_t)pthread_self());
     weiri_store_ordered_32(&self->forking, 1);
@@ -165,11 +164,9 @@ static void before_fork(void)
             take_step(copy, (weiri_fork_step)step);
 }
 
-static void after_fork(weiri_fork_step from, weiri_fork_step to)
+static void lead_back(weiri_fork_step from, weiri_fork_step to)
 {
     weiri_copy *self = &weiri_this_copy;
-    if (weiri_load_relaxed_64(&self->forker) != (uint64_t)pthread_self())
-        return;
     for (unsigned step = from; step <= to; step++)
         step_back(self, (weiri_fork_step)step);
     weiri_store_relaxed_64(&self->forker, 0);
@@ -177,23 +174,69 @@ static void after_fork(weiri_fork_step from, weiri_fork_step to)
     step_back(self, WEIRI_FORK_AFTER);
 }
 
+/* --- the handlers of each copy --- */
+
+/* This thread's fork: none; one that this copy does not lead; one that it leads. */
+static _Thread_local enum { NO_FORK, NOT_LED, LED } mine;
+static weiri_a32 not_led, searching; /* threads in such a fork, and in a search: never both, see copies.h, 4 */
+
+/* Registered twice or more: the first to be called does all. */
+static void before_fork(void)
+{
+    if (mine != NO_FORK)
+        return;
+    weiri_add_ordered_32(&not_led, 1); /* before looking at `searching` */
+    for (unsigned attempt = 0; weiri_load_ordered_32(&searching) != 0; attempt++)
+        weiri_backoff(attempt);
+    mine = weiri_load_acquire_pointer(&weiri_this_copy.leader) == &weiri_this_copy ? LED : NOT_LED;
+    if (mine == NOT_LED)
+        return;
+    weiri_add_ordered_32(&not_led, UINT32_MAX); /* less one */
+    lead();
+}
+
 static void after_fork_in_parent(void)
 {
-    after_fork(WEIRI_FORK_PARENT, WEIRI_FORK_PARENT_RCU);
+    if (mine == LED)
+        lead_back(WEIRI_FORK_PARENT, WEIRI_FORK_PARENT_RCU);
+    else if (mine == NOT_LED)
+        weiri_add_ordered_32(&not_led, UINT32_MAX);
+    mine = NO_FORK;
 }
 
 static void after_fork_in_child(void)
 {
-    after_fork(WEIRI_FORK_CHILD_RCU, WEIRI_FORK_CHILD_OPEN);
+    not_led.word = searching.word = 0; /* nobody else is here */
+    if (mine == LED)
+        lead_back(WEIRI_FORK_CHILD_RCU, WEIRI_FORK_CHILD_OPEN);
+    mine = NO_FORK;
+}
+
+static int register_handlers(void)
+{
+    return -pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* Where that fails, forks are noticed from the first weir_open on. What may be unloaded before that registers nothing. */
+__attribute__((constructor)) static void notice_forks(void)
+{
+    if (weiri_stays_loaded())
+        (void)register_handlers();
 }
 
 /* --- joining --- */
 
-static int registered;
-
-static void register_handlers(void)
+/* No fork copies a search half made, or what its caller does next. */
+static void begin_search(void)
 {
-    registered = -pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    weiri_add_ordered_32(&searching, 1); /* before looking at `not_led` */
+    for (unsigned attempt = 0; weiri_load_ordered_32(&not_led) != 0; attempt++) {
+        if (mine != NO_FORK || weiri_rcu_inside())
+            return;
+        weiri_add_ordered_32(&searching, UINT32_MAX);
+        weiri_backoff(attempt);
+        weiri_add_ordered_32(&searching, 1);
+    }
 }
 
 /* A fork that began without this copy must not find it at work. */
@@ -208,16 +251,18 @@ static void wait_for_fork(const weiri_copy *leader)
 
 int weiri_copies_join(void (*step)(weiri_fork_step step))
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    static weiri_a32 done;
+    static weiri_a32 registered, done;
     if (weiri_load_acquire_32(&done))
         return 0;
-    pthread_once(&once, register_handlers); /* takes no lock of the loader's */
-    if (registered != 0)
-        return registered;
+    int error = weiri_load_acquire_32(&registered) ? 0 : register_handlers(); /* takes no lock of the loader's */
+    if (error)
+        return error;
+    weiri_store_release_32(&registered, 1);
     weiri_search search = {.step = step};
+    begin_search();
     if (dl_iterate_phdr(search_and_enter, &search) == 0)
         enter(&search); /* nothing is shown: the program is alone */
+    weiri_add_ordered_32(&searching, UINT32_MAX);
     if (search.foreign)
         return -EBUSY;
     const weiri_copy *leader = weiri_load_acquire_pointer(&weiri_this_copy.leader);

@@ -13,8 +13,12 @@
  *      liburcu of its own. They are given back in the opposite order, since each keeps the mask of signals it found.
  *   3. The leader's janitor lock is the first to be taken and the last to be given back: forks come one after the
  *      other, and what the handlers keep between them is under it.
- *   4. The handlers are registered before a copy can come to lead, so a fork in between runs the second half of them
- *      alone. That does nothing: it is not the thread that the first half has noted.
+ *   4. A fork that nobody leads and the first weir_open do not meet: the child could find the loader's lock taken, or
+ *      weir's and liburcu's. The handler counts itself in `not_led` before it looks at `searching`, the opener itself in
+ *      `searching` before it looks at `not_led`; the handler waits, and leads where it finds a leader then, the opener
+ *      backs out. So that no fork begins unnoticed before, the handlers are registered when the code is loaded, and once
+ *      more by the first weir_open: those come before the locks of the host's allocator, as types.h says. They tell by
+ *      `mine` what has been done. Not noticed are forks that begin before a plug-in with libweir.a is first opened.
  *   5. A fork reads the list once. A copy puts itself on it, then looks whether a fork is on, and waits until it is
  *      over; the handler says that one is on, then reads the list (each side one word ordered after the other): either
  *      it finds the copy, or the copy waits. Not inside a read section of the host's, for which the fork may be waiting.

@@ -15,8 +15,7 @@
 /* The dynamic section of the object that this code is in; a static program has none. */
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
 
-/* Is it the program itself, or linked to stay? */
-static bool stays(void)
+bool weiri_stays_loaded(void)
 {
     if (!_DYNAMIC)
         return true;
@@ -30,7 +29,7 @@ static bool stays(void)
 static void stay(void)
 {
     Dl_info here;
-    if (stays() || !dlsym || !dladdr || !dladdr(_DYNAMIC, &here))
+    if (weiri_stays_loaded() || !dlsym || !dladdr || !dladdr(_DYNAMIC, &here))
         return;
     void *(*open)(const char *name, int mode) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
     if (open)

@@ -6,6 +6,11 @@
 #ifndef WEIRI_SYNC_STAY_H
 #define WEIRI_SYNC_STAY_H
 
+#include <stdbool.h>
+
+/* Is the object that this code is in the program itself, or linked to stay? */
+bool weiri_stays_loaded(void);
+
 /*
  * Keeps the object that this code is in, and what it depends on, from being unloaded. Does nothing, and takes no lock
  * of the loader's, in a program and in an object linked with -z nodelete; nothing either where there is no dlopen.
