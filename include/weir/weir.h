@@ -114,7 +114,8 @@ WEIR_CHECKED bool weir_allow(weir *limiter, const void *key, size_t key_len);
  *   decision  NULL (the verdict alone: cheaper, and without a division), or where the whole answer goes
  * Returns 1 accepted, 0 refused, or -EINVAL (key_len, plan, flags, reserved fields, now out of range, an identity of
  * another limiter, WEIR_NOW without a clock): nothing was recorded, and *decision is not filled. A full table or lack
- * of memory is no error: the call is decided by options.when_full and flagged in the decision.
+ * of memory is no error: the call is decided by options.when_full and flagged in the decision. A thread's first call
+ * makes it known to liburcu; without memory for that nothing is looked at, and the rest of the decision is 0.
  * Progress: lock-free where the only rule is a counter below 2^32; else key's lock, and a refusal that an earlier one
  * covers (same key, at least its cost, nothing changed since; for a whole decision, its very cost) takes no lock and
  * stores nothing. On a limiter without a janitor, a call that changed the table and finds more than max(1 MiB, an
@@ -162,7 +163,7 @@ WEIR_CHECKED int weir_identify(const weir *limiter, const void *key, size_t key_
 /*
  * Forgets a key's charges, not its time: the next call finds nothing charged, at an effective time no earlier than
  * before. The request's cost and plan are not looked at. A key that is not held stays so.
- * Returns 0, or -EINVAL (as weir_take).
+ * Returns 0, -EINVAL (as weir_take), or -ENOMEM (a thread's first call, see weir_take).
  * Progress: lock-free for an inline counter, else key's lock.
  */
 WEIR_API int weir_reset(weir *limiter, const weir_request *request);
@@ -183,7 +184,7 @@ WEIR_CHECKED int weir_set_limits(weir *limiter, uint32_t plan, const uint64_t *l
  *   now       as weir_take
  *   max_keys  about how many keys to look at before returning (a segment of some 40 is looked at whole); 0: all
  * A bounded call goes on where the last bounded one stopped. Returns 1 when this call reached the end of the table,
- * 0 when it stopped before, -EINVAL (now).
+ * 0 when it stopped before, -EINVAL (now), -ENOMEM (a thread's first call, see weir_take).
  * Thread-safety: any; two bounded sweeps at once may look at the same keys. Progress: never waits for a key's lock
  * (tried, and tried once more at the end).
  */

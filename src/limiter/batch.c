@@ -33,6 +33,7 @@ typedef struct batch {
     size_t count;
     uint64_t now;
     weir_decision *decisions; /* or NULL */
+    bool ready;               /* this thread may enter read sections */
     item items[SECTION];
 } batch;
 
@@ -94,6 +95,8 @@ static int decide(batch *work, size_t i, bool *slow)
             *decision = (weir_decision){.verdict = -EINVAL};
         return -EINVAL;
     }
+    if (!work->ready)
+        return WEIRI_CLOSED_GATE; /* by itself, it is told so */
     const weiri_limits *limits = weiri_limits_of(limiter, work->requests[i].plan);
     if (!decision && !limiter->nodes) {
         int verdict = weiri_cell_quick(limiter, work->items[i].finding, work->items[i].segment->floor, limits,
@@ -112,9 +115,12 @@ static int decide(batch *work, size_t i, bool *slow)
 static size_t decide_some(batch *work, size_t from, int64_t *accepted, int *verdicts)
 {
     bool slow = false;
-    weiri_rcu_enter();
-    locate(work);
-    find(work);
+    work->ready = weiri_gate_ready();
+    if (work->ready) {
+        weiri_rcu_enter();
+        locate(work);
+        find(work);
+    }
     for (; from < work->count; from++) {
         int verdict = decide(work, from, &slow);
         if (verdict == WEIRI_CLOSED_GATE)
@@ -123,7 +129,8 @@ static size_t decide_some(batch *work, size_t from, int64_t *accepted, int *verd
         if (verdicts)
             verdicts[from] = verdict;
     }
-    weiri_rcu_leave();
+    if (work->ready)
+        weiri_rcu_leave();
     if (slow)
         weiri_relieve(work->limiter);
     return from;

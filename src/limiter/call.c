@@ -71,6 +71,13 @@ int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept)
 
 /* --- the ways in --- */
 
+int weiri_not_ready(const weiri_ask *ask, weir_decision *decision)
+{
+    if (decision)
+        *decision = (weir_decision){.limit = 0};
+    return weiri_unrecorded(ask->limiter, WEIR_NO_MEMORY, decision);
+}
+
 /* Not inlined, so that the common case need not keep its values in memory for it. */
 static __attribute__((noinline)) int call(weir *limiter, const weir_identity *identity, const weir_request *request,
                                           uint64_t now, bool peek, weir_decision *decision)
@@ -85,7 +92,7 @@ int weir_take(weir *limiter, const weir_request *request, uint64_t now, weir_dec
         return -EINVAL;
     weir_identity identity = {.owner = 0}, passed;
     weiri_request_identity(limiter, request, &identity);
-    if (!decision && !limiter->nodes) {
+    if (!decision && !limiter->nodes && weiri_gate_ready()) {
         weiri_rcu_enter();
         weiri_segment *segment = weiri_directory_find(&limiter->table.directory, identity.hash);
         weiri_finding finding = weiri_find(segment, weiri_identity_pair(&identity), identity.hash);
@@ -126,7 +133,7 @@ int weir_identify(const weir *limiter, const void *key, size_t key_len, weir_ide
 
 void weir_prefetch(const weir *limiter, const weir_request *request)
 {
-    if (!weiri_request_good(limiter, request))
+    if (!weiri_rcu_known() || !weiri_request_good(limiter, request)) /* a thread's first call may wait */
         return;
     weir_identity identity;
     weiri_request_identity(limiter, request, &identity);
@@ -140,6 +147,8 @@ int weir_reset(weir *limiter, const weir_request *request)
 {
     if (!weiri_request_good(limiter, request))
         return -EINVAL;
+    if (!weiri_gate_ready())
+        return -ENOMEM;
     weir_identity identity;
     weiri_request_identity(limiter, request, &identity);
     weiri_ask ask = {.limiter = limiter, .identity = &identity}; /* needs no time: nothing is decided */

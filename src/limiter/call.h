@@ -36,6 +36,9 @@ static inline const weiri_limits *weiri_limits_of(const weir *limiter, uint32_t 
     return weiri_load_acquire_pointer(&limiter->plan[plan]); /* its fields were written before it was set */
 }
 
+/* The answer where there is no memory to make this thread known to liburcu. */
+__attribute__((cold)) int weiri_not_ready(const weiri_ask *ask, weir_decision *decision);
+
 typedef int (*weiri_attempt)(weiri_ask *ask, weir_decision *decision);
 
 /* The general way: in a read section of its own. Where the fork gate is closed, the section is left, and it starts over. */
@@ -44,6 +47,8 @@ static inline __attribute__((always_inline)) int weiri_run(weiri_ask *ask, uint3
 {
     int result;
     for (;;) {
+        if (!weiri_gate_ready())
+            return weiri_not_ready(ask, decision);
         weiri_rcu_enter();
         ask->limits = weiri_limits_of(ask->limiter, plan);
         result = once(ask, decision);

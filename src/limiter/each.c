@@ -111,6 +111,8 @@ int weir_each(weir *limiter, uint64_t now, int (*visit)(void *argument, const we
 {
     if (!weiri_resolve_now(limiter, &now))
         return -EINVAL;
+    if (!weiri_gate_ready())
+        return -ENOMEM;
     struct page page;
     page.identity = page.own;
     page.room = WEIRI_CAPACITY_MAX;

@@ -70,7 +70,7 @@ static bool wanted_away(void)
 static void tend(weir *limiter, bool sweep)
 {
     uint64_t hash = 0, now;
-    if (sweep && weiri_read_clock(limiter, &now)) {
+    if (sweep && weiri_gate_ready() && weiri_read_clock(limiter, &now)) {
         uint64_t time = weiri_drop_time(limiter, now);
         int end;
         do {

@@ -195,6 +195,8 @@ int weir_sweep(weir *limiter, uint64_t now, uint64_t max_keys)
     uint64_t hash = 0;
     if (!weiri_resolve_now(limiter, &now))
         return -EINVAL;
+    if (!weiri_gate_ready())
+        return -ENOMEM;
     uint64_t time = weiri_drop_time(limiter, now);
     if (max_keys == 0)
         return weiri_sweep_some(limiter, &hash, time, 0, false);

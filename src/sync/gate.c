@@ -38,6 +38,15 @@ void weiri_gate_release(bool inside)
     weiri_add_ordered_32(&holders[inside], UINT32_MAX); /* less one; release: the handler sees what the holder did */
 }
 
+/* As a holder: liburcu has a lock in it that its own fork handlers leave out. */
+bool weiri_gate_register(void)
+{
+    bool inside = weiri_gate_hold();
+    bool registered = weiri_rcu_register();
+    weiri_gate_release(inside);
+    return registered;
+}
+
 bool weiri_gate_wait(void)
 {
     if (weiri_rcu_inside())

@@ -40,7 +40,7 @@
 #ifndef WEIRI_SYNC_GATE_H
 #define WEIRI_SYNC_GATE_H
 
-#include "atomic.h"
+#include "rcu.h"
 
 enum weiri_gate_state { WEIRI_GATE_OPEN = 0, WEIRI_GATE_CLOSING = 1, WEIRI_GATE_CLOSED = 2, WEIRI_GATE_COUNTED = 3 };
 
@@ -69,6 +69,14 @@ bool weiri_gate_pass(bool *holding);
  * host's own. */
 bool weiri_gate_hold(void);
 void weiri_gate_release(bool inside);
+
+/* May this thread enter read sections? Registers it the first time; false where there is no memory for that. */
+bool weiri_gate_register(void);
+
+static inline bool weiri_gate_ready(void)
+{
+    return weiri_rcu_known() || weiri_gate_register();
+}
 
 /* What one other part of the library, the janitor, does around a fork. */
 typedef struct weiri_gate_handlers {

@@ -3,6 +3,7 @@
 #if !WEIRI_HOOKED
 
 #include <linux/membarrier.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +29,18 @@ bool weiri_rcu_wait(void)
 #if WEIRI_TSAN
     __tsan_acquire(&weiri_rcu_edge);
 #endif
+    return true;
+}
+
+/* liburcu 0.13 maps room for as many threads again when it has none: 1 MiB for some thousands. */
+bool weiri_rcu_register(void)
+{
+    const size_t room = (size_t)1 << 20;
+    void *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    munmap(memory, room);
+    urcu_bp_register();
     return true;
 }
 

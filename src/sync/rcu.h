@@ -30,6 +30,14 @@ extern char weiri_rcu_edge;
 void weiri_rcu_enter(void);
 void weiri_rcu_leave(void);
 bool weiri_rcu_inside(void);
+static inline bool weiri_rcu_known(void)
+{
+    return true;
+}
+static inline bool weiri_rcu_register(void)
+{
+    return true;
+}
 #else
 static inline void weiri_rcu_enter(void)
 {
@@ -44,11 +52,20 @@ static inline void weiri_rcu_leave(void)
     urcu_bp_read_unlock();
 }
 
-/* Is this thread inside a read section, of the host's own too? */
+/* Is this thread inside a read section, of the host's own too? Asking does not make it known to liburcu. */
 static inline bool weiri_rcu_inside(void)
 {
-    return urcu_bp_read_ongoing() != 0;
+    return URCU_TLS(urcu_bp_reader) && urcu_bp_read_ongoing() != 0;
 }
+
+/* Has it been registered? Else it enters by way of weiri_gate_register (gate.h). */
+static inline bool weiri_rcu_known(void)
+{
+    return __builtin_expect(URCU_TLS(urcu_bp_reader) != NULL, 1);
+}
+
+/* Registers this thread. False where there is no memory for that: liburcu aborts then, so it is asked for first. */
+bool weiri_rcu_register(void);
 #endif
 
 /*
