@@ -14,9 +14,9 @@
  * inside a call.
  *
  * fork: handlers are installed by the first weir_open, which waits for forks that have begun (those that began before
- * a plug-in with libweir.a was first opened are not noticed: let none be on then); a child goes on from a copy of every limiter. weir uses
- * liburcu's bp flavour and calls its fork hooks: a host that uses the same flavour must not call them again. fork is
- * not allowed inside a read section of the host's own.
+ * a plug-in with libweir.a was first opened are not noticed: let none be on then); a child goes on from a copy of every
+ * limiter. weir uses liburcu's bp flavour and calls its fork hooks: a host that uses the same flavour must not call them
+ * again. fork is not allowed inside a read section of the host's own.
  *
  * Several copies of weir in a process (plug-ins that libweir.a was linked into, libweir.so beside them) find each other
  * through the loader and fork together. Releases that cannot refuse each other: weir_open is -EBUSY in all copies but

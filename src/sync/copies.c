@@ -217,7 +217,7 @@ static int register_handlers(void)
     return -pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Where that fails, forks are noticed from the first weir_open on. What may be unloaded before that registers nothing. */
+/* Where that fails, forks are noticed from the first weir_open on. What could still be unloaded registers nothing. */
 __attribute__((constructor)) static void notice_forks(void)
 {
     if (weiri_stays_loaded())
