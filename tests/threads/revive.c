@@ -47,7 +47,9 @@ static void work(void *shared, unsigned index)
                 failed("%s: weir_sweep did not reach the end", self->set.name);
         return;
     }
-    for (uint64_t step = 0; step < self->steps; step++) {
+    /* Longer where the sweep has had no processor yet. */
+    for (uint64_t step = 0;
+         step < self->steps || (step < 200 * self->steps && stats_of(self->limiter).swept == 0); step++) {
         uint64_t now = atomic_load(&self->now) + 3 * WINDOW;
         atomic_store(&self->now, now);
         /* from another key on each time: the sweep meets each of them now and then */
