@@ -2,21 +2,38 @@
 
 #include <string.h>
 
+enum { POOLED_MAX = 4096 }; /* larger nodes gain nothing from a pool */
+
 bool weiri_node_live(const void *limiter, weiri_pair state, uint64_t time)
 {
     (void)limiter;
     return state.word[0] != WEIRI_FRESH || state.word[1] > time; /* N3; a later drop time must not be forgotten */
 }
 
+/* SIZE_MAX: more than there is. */
 static size_t node_size(const weir *limiter)
 {
     size_t states = limiter->rules.states_size;
     return states > SIZE_MAX - sizeof(weiri_node) ? SIZE_MAX : sizeof(weiri_node) + states;
 }
 
+size_t weiri_node_block(const weir *limiter)
+{
+    size_t size = node_size(limiter);
+    return size > POOLED_MAX ? 0 : (size + 15) & ~(size_t)15;
+}
+
+static size_t node_takes(const weir *limiter, const weiri_node *node)
+{
+    return node->pooled ? weiri_node_block(limiter) : node_size(limiter);
+}
+
 static void node_release(weir *limiter, weiri_node *node)
 {
-    weiri_release(&limiter->memory, node, node_size(limiter));
+    if (node->pooled)
+        weiri_release_block(&limiter->memory, WEIRI_BLOCK_NODE, node);
+    else
+        weiri_release(&limiter->memory, node, node_size(limiter));
 }
 
 void weiri_node_free(weir *limiter, weiri_node *node)
@@ -45,16 +62,21 @@ void weiri_node_retire(weir *limiter, weiri_node *node)
     weiri_retired *retired = (weiri_retired *)(void *)node->states;
     node->retired = true;
     retired->destroy = destroy_retired;
-    weiri_retire(&limiter->memory, retired, node_size(limiter));
+    weiri_retire(&limiter->memory, retired, node_takes(limiter, node));
 }
 
 /* A private node with nothing charged, or NULL. */
 static weiri_node *node_new(weir *limiter)
 {
     size_t size = node_size(limiter);
-    weiri_node *node = size == SIZE_MAX ? NULL : weiri_allocate(&limiter->memory, 16, size);
-    if (node)
-        memset(node, 0, size);
+    weiri_node *node = weiri_allocate_block(&limiter->memory, WEIRI_BLOCK_NODE);
+    const bool pooled = node != NULL;
+    if (!node && size < SIZE_MAX)
+        node = weiri_allocate(&limiter->memory, 16, size);
+    if (!node)
+        return NULL;
+    memset(node, 0, size);
+    node->pooled = pooled;
     return node;
 }
 

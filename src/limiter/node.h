@@ -47,14 +47,14 @@
 #define WEIRI_FRESH UINT64_C(2)
 
 typedef struct weiri_refusal {
-    weiri_a64 from;      /* the whole decision holds from here, */
-    weiri_a64 grows;     /* before the time at which `remaining` grows; UINT64_MAX: it never does, nothing is charged */
+    weiri_a64 from;  /* the whole decision holds from here, */
+    weiri_a64 grows; /* before the time at which `remaining` grows; UINT64_MAX: it never does, nothing is charged */
     weiri_a64 remaining;
     weiri_a64 rule;
-    weiri_a64 until;     /* it holds before this time, ns; WEIR_NEVER: always */
-    weiri_a64 cost;      /* smallest cost it holds for */
-    weiri_a64 version;   /* of the limits it was worked out with */
-    weiri_a64 tag;       /* 0: nothing published */
+    weiri_a64 until;   /* it holds before this time, ns; WEIR_NEVER: always */
+    weiri_a64 cost;    /* smallest cost it holds for */
+    weiri_a64 version; /* of the limits it was worked out with */
+    weiri_a64 tag;     /* 0: nothing published */
 } weiri_refusal;
 
 typedef struct weiri_node {
@@ -62,6 +62,7 @@ typedef struct weiri_node {
     weiri_refusal refusal;
     weiri_spinlock lock;
     bool dead;
+    bool pooled;   /* its memory is a block of the pool */
     bool retired;  /* its header stands where the states were; for those who look whether N4 is kept */
     uint64_t drop; /* no decision runs earlier: what had expired by then is gone, where dead the whole node */
     _Alignas(8) unsigned char states[];
@@ -133,6 +134,9 @@ void weiri_node_gut(weir *limiter, weiri_node *node, weiri_husks *husks);
 void weiri_husks_free(weir *limiter, weiri_husks *husks);
 
 /* --- node.c --- */
+
+/* Bytes of a node as a block of the pool; 0: not pooled. */
+size_t weiri_node_block(const weir *limiter);
 
 /* Not shared with anybody: frees the node and all its logs hold. */
 void weiri_node_free(weir *limiter, weiri_node *node);

@@ -29,6 +29,7 @@ static void compile(weir *limiter, const weir_rule *rules, size_t count, const w
     const weiri_rule *first = &limiter->rules.rule[0];
     limiter->nodes = count > 1 || first->algorithm != WEIR_COUNTER || first->max_limit > UINT32_MAX;
     limiter->one_log = count == 1 && first->algorithm == WEIR_LOG;
+    limiter->memory.pool[WEIRI_BLOCK_NODE].of.size = limiter->nodes ? weiri_node_block(limiter) : 0;
     limiter->table.live = limiter->nodes ? weiri_node_live : weiri_cell_live;
     limiter->table.context = limiter;
     limiter->table.max_keys = options->max_keys;
