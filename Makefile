@@ -43,6 +43,7 @@ fuzz: deps
 mutation: deps
 	@scripts/mutation.sh $(NAMES)
 
+# Measures for about five minutes, and writes the figures and pictures into docs/benchmarks.md.
 bench: deps
 	@scripts/bench.sh
 

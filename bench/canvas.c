@@ -41,7 +41,8 @@ void canvas_picture(canvas *on, const char *file, const char *title)
 {
     on->lines = on->points = 0;
     on->bars = false;
-    fprintf(on->gnuplot, "unset logscale\nset xtics auto norotate\nset style data yerrorlines\nset title ");
+    fprintf(on->gnuplot, "unset logscale\nset rmargin -1\nset bmargin -1\nset xtics auto norotate font ',13'\n"
+                         "set style data yerrorlines\nset title ");
     put_text(on, title);
     fprintf(on->gnuplot, "\nset output '");
     for (const char *c = on->directory; *c; c++)
@@ -69,7 +70,8 @@ void canvas_bars(canvas *on, const char *left)
     fprintf(on->gnuplot, "set xlabel ''\nset ylabel ");
     put_text(on, left);
     fprintf(on->gnuplot, "\nset xrange [-0.6:*]\nset yrange [0:*]\nset format x '%%g'\nset format y '%%.0f'\n"
-                             "set xtics rotate by -30\nset boxwidth 0.6\nset style fill solid 0.5\n$line1 << END\n");
+                         "set xtics rotate by -25 font ',10'\nset rmargin 12\nset bmargin 8\nset boxwidth 0.6\n"
+                         "set style fill solid 0.5\n$line1 << END\n");
 }
 
 static void end_line(canvas *on)

@@ -62,10 +62,10 @@ static bool varies(const bench_rows *rows, const bench_row *row, const char *nam
     return false;
 }
 
-static void add_word(char name[NAME_MAX_BYTES], const char *separator, const char *word)
+static void append(char name[NAME_MAX_BYTES], const char *one, const char *other)
 {
     const size_t used = strlen(name);
-    snprintf(name + used, NAME_MAX_BYTES - used, "%s%s", separator, word);
+    snprintf(name + used, NAME_MAX_BYTES - used, "%s%s", one, other);
 }
 
 /* The parameters of a row but one: in a file's name those that vary in its scenario, in a title all. */
@@ -79,8 +79,8 @@ static void add_parameters(char name[NAME_MAX_BYTES], const bench_rows *rows, co
             continue;
         snprintf(value, sizeof value, "%.10g", parameter->number);
         if (!parameter->word || !title)
-            add_word(name, title ? ", " : "-", parameter->name);
-        add_word(name, title && !parameter->word ? " " : title ? ", " : "-", parameter->word ? parameter->word : value);
+            append(name, title ? ", " : "-", parameter->name);
+        append(name, title && !parameter->word ? " " : title ? ", " : "-", parameter->word ? parameter->word : value);
     }
 }
 
@@ -88,12 +88,12 @@ static void open_picture(canvas *on, const char *kind_name, const bench_rows *ro
                          const char *along)
 {
     char file[NAME_MAX_BYTES] = "", title[NAME_MAX_BYTES] = "";
-    add_word(file, row->scenario, "-");
-    add_word(file, kind_name, "-");
-    add_word(file, row->algorithm, "");
+    append(file, row->scenario, "-");
+    append(file, kind_name, "-");
+    append(file, row->algorithm, "");
     add_parameters(file, rows, row, along, false);
-    add_word(title, row->scenario, ", ");
-    add_word(title, row->algorithm, "");
+    append(title, row->scenario, ", ");
+    append(title, row->algorithm, "");
     add_parameters(title, rows, row, along, true);
     canvas_picture(on, file, title);
 }
@@ -189,34 +189,69 @@ static bool is_bytes(const bench_measure *measure)
     return strcmp(measure->unit, "bytes") == 0;
 }
 
-/* Is it the first row of its scenario that has this measure? */
+/* The same scenario, and the same words as parameters: bars of one picture. */
+static bool same_bars(const bench_row *a, const bench_row *b)
+{
+    if (strcmp(a->scenario, b->scenario) != 0)
+        return false;
+    for (unsigned i = 0; i < a->parameter_count; i++)
+        if (a->parameter[i].word && !same_value(&a->parameter[i], bench_row_find_parameter(b, a->parameter[i].name)))
+            return false;
+    return true;
+}
+
 static bool begins_bars(const bench_rows *rows, size_t at, const char *measure)
 {
     for (size_t i = 0; i < at; i++)
-        if (bench_row_find_measure(&rows->row[i], measure) &&
-            strcmp(rows->row[i].scenario, rows->row[at].scenario) == 0)
+        if (bench_row_find_measure(&rows->row[i], measure) && same_bars(&rows->row[at], &rows->row[i]))
             return false;
     return true;
+}
+
+/* Does a picture of bars have other numbers of that parameter? */
+static bool varies_in_bars(const bench_rows *rows, const bench_row *row, const char *name)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (same_bars(row, &rows->row[i]) &&
+            !same_value(bench_row_find_parameter(row, name), bench_row_find_parameter(&rows->row[i], name)))
+            return true;
+    return false;
+}
+
+/* Words that vary in the scenario, or numbers that vary in the picture. */
+static void add_some(char name[NAME_MAX_BYTES], const bench_rows *rows, const bench_row *row, bool words)
+{
+    for (unsigned i = 0; i < row->parameter_count; i++) {
+        const bench_parameter *parameter = &row->parameter[i];
+        char value[64];
+        if ((parameter->word != NULL) != words ||
+            !(words ? varies(rows, row, parameter->name) : varies_in_bars(rows, row, parameter->name)))
+            continue;
+        snprintf(value, sizeof value, "%s %.10g", parameter->name, parameter->number);
+        append(name, ", ", words ? parameter->word : value);
+    }
 }
 
 static void draw_bars(canvas *on, const bench_rows *rows, size_t first, const char *name)
 {
     char file[NAME_MAX_BYTES] = "", title[NAME_MAX_BYTES] = "";
-    add_word(file, rows->row[first].scenario, "-");
-    add_word(file, name, "");
-    add_word(title, rows->row[first].scenario, ": ");
-    add_word(title, name, "");
+    append(file, rows->row[first].scenario, "-");
+    append(file, name, "");
+    add_some(file, rows, &rows->row[first], true);
+    append(title, rows->row[first].scenario, ": ");
+    append(title, name, "");
+    add_some(title, rows, &rows->row[first], true);
     canvas_picture(on, file, title);
     canvas_bars(on, "bytes");
     for (size_t i = first; i < rows->count; i++) {
         const bench_row *row = &rows->row[i];
         const bench_measure *measure = bench_row_find_measure(row, name);
         char label[NAME_MAX_BYTES] = "";
-        if (!measure || strcmp(row->scenario, rows->row[first].scenario) != 0)
+        if (!measure || !same_bars(&rows->row[first], row))
             continue;
-        add_word(label, row->subject, ", ");
-        add_word(label, row->algorithm, "");
-        add_parameters(label, rows, row, NULL, true);
+        append(label, row->subject, ", ");
+        append(label, row->algorithm, "");
+        add_some(label, rows, row, false);
         canvas_bar(on, label, measure->value);
     }
     canvas_done(on);

@@ -36,7 +36,7 @@ measure janitor janitor --subject weir,sharded --algorithm counter
 measure memory memory
 measure rules rules
 
-jq -s '{machine: .[0].machine, rows: map(.rows) | add}' "$figures"/*.json >"$figures/all.json"
+jq -s '{machine: (map(.machine) | min_by(.time)), rows: map(.rows) | add}' "$figures"/*.json >"$figures/all.json"
 
 # Each part of the page stands between <!-- begin NAME --> and <!-- end NAME -->.
 sed -n 's/^<!-- begin \(.*\) -->$/\1/p' "$page" | while read -r part; do
