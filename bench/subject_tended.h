@@ -1,6 +1,7 @@
 /*
  * weir as a server has it: the limiter's own clock (CLOCK_MONOTONIC) and the janitor thread. `now` of a call is not
- * looked at, so that it cannot take part in contests, whose time is made; for scenarios about memory that is left behind.
+ * looked at, so that it cannot take part in contests, whose time is made; for scenarios about memory that is left
+ * behind.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,8 +5,8 @@
  * It identifies and hashes a key exactly as weir does, and decides by weir's own formula.
  *
  * Expired nodes go: each new one is put into one of 64 queues (wait-free), and who inserts looks at the two at its
- * head, if nobody else is at that (the queue's mutex is tried, not waited for). What has expired is marked dead by the same
- * swap that a charge makes, taken out of the table, and handed to call_rcu.
+ * head, if nobody else is at that (the queue's mutex is tried, not waited for). What has expired is marked dead by the
+ * same swap that a charge makes, taken out of the table, and handed to call_rcu.
  *
  * SPDX-License-Identifier: MIT
  */

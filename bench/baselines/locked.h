@@ -6,8 +6,8 @@
  * stand for the key), and decides by the same formulas (rules.h).
  *
  * Expired entries go: each shard's entries stand in a queue by the time at which they could first have expired, and
- * each insertion looks at the two at its head. One that has been used since goes back to the tail. So a flood of new keys is
- * forgotten at twice the rate at which it comes, for the price of one look where nothing has expired.
+ * each insertion looks at the two at its head. One that has been used since goes back to the tail. So a flood of new
+ * keys is forgotten at twice the rate at which it comes, for the price of one look where nothing has expired.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,8 @@
 /*
  * churn: a spoofed flood. Every call is about a new key, which is never called again; the keys of a window are as many
- * as `keys`, and what was charged before expires and goes underneath. A round is one window, so that all of it is in every
- * round; time is made, and goes on by the number of calls, so that every subject holds the same keys at the same call.
+ * as `keys`, and what was charged before expires and goes underneath. A round is one window, so that all of it is in
+ * every round; time is made, and goes on by the number of calls, so that every subject holds the same keys at the same
+ * call.
  *
  * Expired keys go by the insertions themselves (weir: a full segment drops what has expired before it grows; baselines:
  * see there), and with "swept" by the subject's sweep too, which one of the threads does eight times a window, as often

@@ -5,12 +5,13 @@
  * On a shared machine the longest of ten million times is an interruption, whatever is measured. So the table is grown
  * several times, each time with the same keys and the same hash key: what it does at an insertion, it does there each
  * time, and an interruption comes elsewhere. The pause of an insertion is the least of all runs, by the cheap timer,
- * and where it took long by processor time of the thread: a call into the kernel, which is therefore made around blocks of
- * 64, and what the others in the block took is taken off.
+ * and where it took long by processor time of the thread: a call into the kernel, which is therefore made around blocks
+ * of 64, and what the others in the block took is taken off.
  *
  * Fresh memory costs the kernel: a page that is touched for the first time is a fault and is filled with zeroes,
- * whoever asks for it. The C library is told to keep what is freed, so that all runs but the first find pages that are there;
- * large blocks, which it maps one by one, are fresh each time. The first run's faults are told, and what one costs.
+ * whoever asks for it. The C library is told to keep what is freed, so that all runs but the first find pages that are
+ * there; large blocks, which it maps one by one, are fresh each time. The first run's faults are told, and what one
+ * costs.
  *
  * weir is measured as a server has it ("weir-janitor": the janitor frees what the growing table leaves behind, and each
  * insertion reads the clock), and with manual time, where the inserting thread has to free itself at times.

@@ -1,8 +1,8 @@
 /*
  * Each baseline keeps the exact limit from several threads (B): in each turn the time stands still, and all threads
  * call some hot keys in turn, and now and then a new one, more often than the limit allows; each hot key is accepted
- * exactly as often as its limit says. Time goes on so far from turn to turn that everything has expired, so that the threads meet the
- * keys' old entries while the insertions of the new keys drop them.
+ * exactly as often as its limit says. Time goes on so far from turn to turn that everything has expired, so that the
+ * threads meet the keys' old entries while the insertions of the new keys drop them.
  */
 #include "../threads/common.h"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # tables.sh PROGRAM: the scenarios about what comes and goes. What they measure is not judged, only that there is a row
-# for each subject and set of parameters, and that all calls were answered as they must be. (Guarantees A and F are attacked
-# on the way: floods, sweeps and growth, with every baseline beside.)
+# for each subject and set of parameters, and that all calls were answered as they must be. (Guarantees A and F are
+# attacked on the way: floods, sweeps and growth, with every baseline beside.)
 set -eu
 program=$(realpath "$1")
 scratch=$(mktemp -d)
