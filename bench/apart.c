@@ -1,5 +1,6 @@
 #include "row.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -30,6 +31,22 @@ static void send_row(void *argument, const bench_row *row)
     }
 }
 
+static void *idle(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+/* A server has threads. In a process that has one alone, the C library's mutexes and allocator use no atomic operation,
+ * which would flatter whoever takes mutexes. */
+static void be_threaded(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, idle, NULL) != 0)
+        bench_fail("a thread cannot be started");
+}
+
 int bench_apart(void (*work)(const void *parameters, const bench_sink *sink), const void *parameters,
                 const bench_sink *sink)
 {
@@ -44,6 +61,7 @@ int bench_apart(void (*work)(const void *parameters, const bench_sink *sink), co
     if (process == 0) {
         const bench_sink pipe_sink = {send_row, &ends[1]};
         close(ends[0]);
+        be_threaded();
         work(parameters, &pipe_sink);
         _exit(0); /* at once: nobody wants its memory freed */
     }
