@@ -60,7 +60,6 @@ static void locate(batch *work)
         if (!each->good)
             continue;
         each->segment = weiri_load_acquire_pointer(each->entry);
-        __builtin_prefetch(each->segment);
         weiri_segment_prefetch(each->segment, each->identity.hash);
     }
 }

@@ -138,8 +138,8 @@ void weir_prefetch(const weir *limiter, const weir_request *request)
     weir_identity identity;
     weiri_request_identity(limiter, request, &identity);
     weiri_rcu_enter();
-    weiri_segment *segment = weiri_directory_find(&limiter->table.directory, identity.hash);
-    __builtin_prefetch(segment); /* its header; the look that follows fetched the key's line */
+    const weiri_segment *segment = weiri_directory_find(&limiter->table.directory, identity.hash);
+    weiri_segment_prefetch(segment, identity.hash);
     weiri_rcu_leave();
 }
 

@@ -63,12 +63,7 @@ static inline const weiri_apointer *weiri_directory_entry(const weiri_directory 
 /* The segment for a hash, or an ancestor of it that is done and not published so far. Inside a read section. */
 static inline weiri_segment *weiri_directory_find(const weiri_directory *directory, uint64_t hash)
 {
-    const weiri_root *root = weiri_load_acquire_pointer(&directory->root);
-    const weiri_page *page = weiri_directory_page(root, hash);
-    weiri_segment *segment = weiri_load_acquire_pointer(&page->entry[weiri_hash_bits(hash, page->depth, page->bits)]);
-    if (page->bits > 0) /* one segment alone is in the cache, and mostly smaller than what would be fetched */
-        weiri_segment_prefetch(segment, hash);
-    return segment;
+    return weiri_load_acquire_pointer(weiri_directory_entry(directory, hash));
 }
 
 /* A directory with one segment. False: no memory. */

@@ -130,15 +130,11 @@ static inline weiri_cell *weiri_probed_cell(weiri_segment *segment, uint32_t fir
     return &segment->cell[(first - odd + (i ^ odd)) & (segment->capacity - 1)];
 }
 
-/*
- * Fetches the line where a look in a segment of the usual capacity begins, while its header is on the way: else the two
- * misses would come one after the other. In a smaller segment that is a line of somebody else's, or no memory at all,
- * and costs: one hot key in a table of one segment took 18 or 50 ns a call, as its hash fell. So this is for tables that
- * have grown.
- */
+/* Fetches the header, and the line where a look begins in a segment of the largest usual capacity: both at once. */
 static inline void weiri_segment_prefetch(const weiri_segment *segment, uint64_t hash)
 {
     uintptr_t cells = (uintptr_t)segment + sizeof *segment;
+    __builtin_prefetch(segment);
     __builtin_prefetch((const void *)(cells + ((hash >> 8) & (WEIRI_CAPACITY_MAX - 1)) * sizeof(weiri_cell)));
 }
 
@@ -178,20 +174,30 @@ static inline uint32_t weiri_holds(const weiri_cell *cell, weiri_pair identity)
     return ((here.word[0] ^ identity.word[0]) | (here.word[1] ^ identity.word[1])) == 0;
 }
 
-/*
- * Looks without claiming. Whether FULL holds for ever is not said: cells may be EMPTY beyond the probes.
- * Most keys are on their first line, in one of two cells: which one cannot be predicted, so that is no branch.
- */
-static inline weiri_finding weiri_find(weiri_segment *segment, weiri_pair identity, uint64_t hash)
+/* Looks on the first line of a key's order, for a key that begins at `first`; then on all. */
+static inline __attribute__((always_inline)) weiri_finding weiri_find_from(weiri_segment *segment, weiri_pair identity,
+                                                                           uint32_t first)
 {
-    uint32_t first = weiri_first_cell(segment, hash);
-    if (segment->capacity == 0)
-        return (weiri_finding){WEIRI_FULL, NULL};
     uint32_t own = weiri_holds(&segment->cell[first], identity);
     uint32_t other = weiri_holds(&segment->cell[first ^ 1], identity);
     if (own | other)
         return (weiri_finding){WEIRI_HELD, &segment->cell[first ^ other]};
     return weiri_find_in_order(segment, identity, first);
+}
+
+/*
+ * Looks without claiming. Whether FULL holds for ever is not said: cells may be EMPTY beyond the probes.
+ * Most keys are on their first line, in one of two cells: which one cannot be predicted, so that is no branch. Most
+ * segments are of the largest usual capacity: that is a branch, so that the cells' address does not wait for the header.
+ */
+static inline __attribute__((always_inline)) weiri_finding weiri_find(weiri_segment *segment, weiri_pair identity,
+                                                                      uint64_t hash)
+{
+    if (segment->capacity == WEIRI_CAPACITY_MAX)
+        return weiri_find_from(segment, identity, (uint32_t)(hash >> 8) & (WEIRI_CAPACITY_MAX - 1));
+    if (segment->capacity == 0)
+        return (weiri_finding){WEIRI_FULL, NULL};
+    return weiri_find_from(segment, identity, weiri_first_cell(segment, hash));
 }
 
 /* Claims an EMPTY cell. False: somebody else claimed or sealed it; look again. */
