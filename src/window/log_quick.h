@@ -1,7 +1,7 @@
 /*
- * log_quick: the commonest call on a log, in a few instructions: the records that have left since the last call are few,
- * the new one has room where the last one stands or after sliding down, and no chunk is let go of. It does what
- * weiri_log_look and weiri_log_charge would do, and leaves everything else to them.
+ * log_quick: the commonest call on a log, in a few instructions: few records have left since the last call, the new one
+ * has room behind the last or after sliding down, and no chunk is let go of. It does what weiri_log_look and
+ * weiri_log_charge would do, and leaves everything else to them.
  */
 #ifndef WEIRI_WINDOW_LOG_QUICK_H
 #define WEIRI_WINDOW_LOG_QUICK_H

@@ -30,7 +30,7 @@ static bool is_loose(const weiri_log *log, uint32_t first)
     return live > 0 && held(log, weiri_log_dead_at(log, first)) >= 2 * fitting(live);
 }
 
-/* When the records before `first` are gone, do the others go home? Not into all of it: the next one would leave again. */
+/* When the records before `first` are gone, do the others go home? Not to fill it: the next one would leave again. */
 static bool fits_home(const weiri_log *log, const weiri_rule *rule, uint32_t first)
 {
     uint32_t live = log->next - first, capacity = WEIRI_LOG_HOME_WORDS / weiri_log_words(rule);
