@@ -82,7 +82,8 @@ static void tend(weir *limiter, bool sweep)
         } while (!end && !wanted_away());
     }
     weiri_reclaim(&limiter->memory);
-    weiri_tend_pools(&limiter->memory);
+    while (weiri_tend_some(&limiter->memory) && !wanted_away())
+        continue;
 }
 
 /* `turn` is held, and given up meanwhile. */

@@ -4,6 +4,8 @@
 
 enum { POOLED_MAX = 4096 }; /* larger nodes gain nothing from a pool */
 
+_Static_assert(WEIRI_REGION_SIZE > 2 * POOLED_MAX + WEIRI_LINE, "a region has room for two");
+
 bool weiri_node_live(const void *limiter, weiri_pair state, uint64_t time)
 {
     (void)limiter;

@@ -209,6 +209,7 @@ int weir_sweep(weir *limiter, uint64_t now, uint64_t max_keys)
 int weir_reclaim(weir *limiter)
 {
     int error = weiri_reclaim(&limiter->memory);
-    weiri_tend_pools(&limiter->memory);
+    while (weiri_tend_some(&limiter->memory))
+        continue;
     return error;
 }

@@ -151,12 +151,14 @@ void weiri_reclaim_now(weiri_memory *memory)
     destroy_all(memory, weiri_exchange_pointer(&memory->retired, NULL));
 }
 
-void weiri_tend_pools(weiri_memory *memory)
+bool weiri_tend_some(weiri_memory *memory)
 {
+    bool some = false;
     if (weiri_load_relaxed_32(&memory->large) == 0 || weiri_rcu_inside())
-        return;
+        return false;
     bool inside = weiri_gate_hold();
-    for (unsigned i = 0; i < WEIRI_BLOCKS; i++)
-        weiri_pool_tend(&memory->pool[i].of);
+    for (unsigned i = 0; i < WEIRI_BLOCKS && !some; i++)
+        some = weiri_pool_tend_some(&memory->pool[i].of);
     weiri_gate_release(inside);
+    return some;
 }

@@ -78,8 +78,9 @@ bool weiri_memory_crowded(const weiri_memory *memory);
  * -EPERM where no grace period can be had. */
 int weiri_reclaim(weiri_memory *memory);
 
-/* Gives back what the pools need no more, and sees to large pages. Outside any read section; may take milliseconds. */
-void weiri_tend_pools(weiri_memory *memory);
+/* Gives back what the pools need no more, and sees to large pages: one step, of about a millisecond at most. False: there was
+ * nothing to do, or this is inside a read section. */
+bool weiri_tend_some(weiri_memory *memory);
 
 /* weiri_reclaim without waiting: for an owner that knows that nobody reads. */
 void weiri_reclaim_now(weiri_memory *memory);

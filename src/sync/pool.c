@@ -4,6 +4,11 @@
 
 #include "gate.h"
 
+#if !defined(__SANITIZE_ADDRESS__) && defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1 /* clang does not say so by itself */
+#endif
+#endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #define HIDE(block, size) ASAN_POISON_MEMORY_REGION(block, size)
@@ -17,11 +22,15 @@
 #define MADV_COLLAPSE 25 /* Linux 6.1; an older kernel refuses it */
 #endif
 
+/* LeakSanitizer, in a host that has it, looks for pointers in regions only where it is told of them. */
+__attribute__((weak)) void __lsan_register_root_region(const void *region, size_t size);
+__attribute__((weak)) void __lsan_unregister_root_region(const void *region, size_t size);
+
 enum { BLOCKS_AT_ONCE = 64 }; /* put back under one hold of the lock */
 
-/* The links are first in a block that was given back. */
-typedef struct spare {
-    struct spare *next;
+/* The link is first in a block that was given back. */
+typedef struct weiri_given {
+    struct weiri_given *next;
 } spare;
 
 struct weiri_region {
@@ -49,12 +58,16 @@ static weiri_region *region_map(void)
     if (before > 0)
         munmap(from, before);
     munmap(from + before + WEIRI_REGION_SIZE, WEIRI_REGION_SIZE - before);
+    if (__lsan_register_root_region)
+        __lsan_register_root_region(from + before, WEIRI_REGION_SIZE);
     return (weiri_region *)(void *)(from + before);
 }
 
 static void region_unmap(weiri_region *region)
 {
     SHOW(region, WEIRI_REGION_SIZE); /* another mapping may come to stand here */
+    if (__lsan_unregister_root_region)
+        __lsan_unregister_root_region(region, WEIRI_REGION_SIZE);
     munmap(region, WEIRI_REGION_SIZE);
 }
 
@@ -217,26 +230,28 @@ static bool put_back(weiri_pool *pool, spare *block)
 }
 
 /*
- * Up to BLOCKS_AT_ONCE of a chain; unmaps what became empty. Returns the rest of the chain. A block's region was on the
- * stack `mapped` before the block was given, so that it has been taken over when the block is put back.
+ * Up to BLOCKS_AT_ONCE of what was given back; unmaps what became empty. False: there was nothing. A block's region was
+ * on the stack `mapped` before the block was given: taking over last, all blocks of the chain are of regions known.
  */
-static spare *put_back_some(weiri_pool *pool, spare *block)
+static bool put_back_some(weiri_pool *pool)
 {
     weiri_region *empty[BLOCKS_AT_ONCE];
-    unsigned count = 0;
+    unsigned count = 0, i = 0;
     weiri_spinlock_lock(&pool->lock);
+    if (!pool->back)
+        pool->back = weiri_exchange_pointer(&pool->given, NULL);
     take_over(pool);
-    for (unsigned i = 0; i < BLOCKS_AT_ONCE && block; i++) {
+    for (; i < BLOCKS_AT_ONCE && pool->back; i++) {
+        spare *block = pool->back;
         SHOW(block, sizeof *block);
-        spare *next = block->next;
+        pool->back = block->next;
         if (put_back(pool, block))
             empty[count++] = region_of(block);
-        block = next;
     }
     weiri_spinlock_unlock(&pool->lock);
     while (count > 0)
         region_unmap(empty[--count]);
-    return block;
+    return i > 0;
 }
 
 /*
@@ -265,13 +280,9 @@ static bool lay_one(weiri_pool *pool)
     return true;
 }
 
-void weiri_pool_tend(weiri_pool *pool)
+bool weiri_pool_tend_some(weiri_pool *pool)
 {
-    spare *chain = weiri_exchange_pointer(&pool->given, NULL);
-    while (chain)
-        chain = put_back_some(pool, chain);
-    while (lay_one(pool))
-        continue;
+    return put_back_some(pool) || lay_one(pool);
 }
 
 static void unmap_all(weiri_region *region, bool taken_over)

@@ -11,7 +11,7 @@
  *          outside the lock
  *   give   pushes the block on a stack, without the lock
  *   tend   who may wait (weir_reclaim, the janitor): puts what was given back into its regions, unmaps empty ones, and
- *          asks the kernel to lay full ones on large pages
+ *          asks the kernel to lay full ones on large pages; in short steps, of which a fork waits for one
  *
  * A page is first touched as a small one, since to clear 2 MiB takes longer than a decision may; large pages are made
  * of small ones when a region is full, by tend alone.
@@ -19,8 +19,8 @@
  * The lock is only tried: who fails, or finds the fork gate closed, has to allocate elsewhere. It is taken inside a read
  * section after looking at the gate, or by a holder (gate.h), so that no fork finds it held.
  *
- * The stack of blocks given back is pushed to by anybody, and popped by one thread at a time, which has the lock. So a
- * block that is on top for the second time has not been away between a pop's look and its swap: no ABA.
+ * The stack of blocks given back is pushed to by anybody; popped, or taken whole, by one thread at a time, which has the
+ * lock. So no block leaves it between a pop's look and its swap, let alone comes back: no ABA.
  */
 #ifndef WEIRI_SYNC_POOL_H
 #define WEIRI_SYNC_POOL_H
@@ -40,8 +40,9 @@ typedef struct weiri_pool {
     weiri_apointer given;  /* stack of blocks */
     weiri_apointer mapped; /* stack of regions that nobody has taken over so far */
     weiri_spinlock lock;
-    size_t size; /* of a block, a multiple of 16; set before the first take */
+    size_t size; /* of a block, a multiple of 16 of which a region has room for two; set before the first take */
     /* Under the lock. */
+    struct weiri_given *back;    /* chain: taken from the stack, to be put back */
     weiri_region *all, *partial; /* lists: every region taken over, and of these the ones with blocks to spare */
     weiri_region *full;          /* list: full for the first time, to be laid on large pages */
 } weiri_pool;
@@ -50,8 +51,8 @@ typedef struct weiri_pool {
 void *weiri_pool_take(weiri_pool *pool);
 void weiri_pool_give(weiri_pool *pool, void *block);
 
-/* A holder of the fork gate, outside any read section. */
-void weiri_pool_tend(weiri_pool *pool);
+/* One step. False: there was nothing to do. A holder of the fork gate, outside any read section. */
+bool weiri_pool_tend_some(weiri_pool *pool);
 
 /* Unmaps everything: nobody uses the pool any more. */
 void weiri_pool_destroy(weiri_pool *pool);

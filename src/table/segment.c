@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+_Static_assert(WEIRI_REGION_SIZE > 2 * (WEIRI_CAPACITY_MAX + 2) * sizeof(weiri_cell) + WEIRI_LINE,
+               "a region has room for two");
+
 /* Zeroed memory for a segment, placed; its `lead` is told. */
 static weiri_segment *place(weiri_memory *memory, uint32_t capacity, uint8_t *lead)
 {

@@ -1,12 +1,13 @@
 #!/bin/sh
-# needs.sh ARCHIVE: what libweir.a leaves undefined is in the C library, the compiler's run-time or liburcu.
+# needs.sh ARCHIVE: what libweir.a leaves undefined is in the C library, the compiler's run-time or liburcu; or weak, and
+# may be absent.
 set -eu
 . "$(dirname "$0")/common.sh"
 need nm pkg-config
 scratch
 
 nm --defined-only "$1" | awk 'NF == 3 { print $3 }' | sort -u >"$scratch/own"
-nm --undefined-only "$1" | awk 'NF == 2 { print $2 }' | sort -u | comm -23 - "$scratch/own" >"$scratch/needed"
+nm --undefined-only "$1" | awk 'NF == 2 && $1 != "w" { print $2 }' | sort -u | comm -23 - "$scratch/own" >"$scratch/needed"
 [ -s "$scratch/needed" ]
 
 urcu=$(pkg-config --variable=libdir liburcu-bp)
