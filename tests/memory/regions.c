@@ -1,15 +1,11 @@
 /*
  * Guarantee F, of a limiter so large that its segments and nodes come from pools: when all keys have expired, a sweep
  * and a reclaim leave at most what the contract says, and give every region of the pools back; where some keys stay,
- * they stay whole, within the bound. And H: a host's LeakSanitizer finds what nodes in a pool lead to.
+ * they stay whole, within the bound.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "../threads/common.h"
-
-#if TEST_ASAN
-#include <sanitizer/lsan_interface.h>
-#endif
 
 #include "limiter/limiter.h"
 
@@ -17,7 +13,6 @@
 
 enum { LIMIT = 100, RECORDS = 20, KEPT_ONE_IN = 50, ROUNDS = 2 };
 
-/* Segments stay as many as they were, small, and are not pooled then. */
 static const struct {
     enum kind kind;
     uint64_t key, record; /* bytes, as the contract says */
@@ -88,10 +83,6 @@ static void some_stay(weir *limiter, size_t which, const rule_set *set, uint64_t
             failed("%s, key %" PRIu64 ": wanted remaining %d, got %" PRIu64, set->name, number, LIMIT - RECORDS,
                    decision.remaining);
     }
-#if TEST_ASAN
-    if (__lsan_do_recoverable_leak_check())
-        failed("%s: LeakSanitizer takes for lost what is in use", set->name);
-#endif
 }
 
 static void grows_and_shrinks(size_t which, uint64_t keys)
@@ -99,8 +90,7 @@ static void grows_and_shrinks(size_t which, uint64_t keys)
     rule_set set = rule_set_of(kinds[which].kind, LIMIT, WINDOW);
     weir_options options = weir_options_manual();
     options.max_lateness_ns = 0;
-    static weir *limiter; /* where LeakSanitizer looks */
-    limiter = opened(&set, &options);
+    weir *limiter = opened(&set, &options);
     uint64_t start = 1000 * WINDOW, first = 0;
     for (unsigned round = 0; round < ROUNDS; round++, start += 10 * WINDOW) {
         uint64_t bytes = all_expire(limiter, &set, keys, start, start + 3 * WINDOW);

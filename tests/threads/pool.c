@@ -1,13 +1,17 @@
 /*
  * Guarantee G, of a pool: threads take blocks, write all over them, hand them to each other and give them back, while
  * another tends the pool. No block is ever had by two, and in the end every region is unmapped. And H: a fork at any
- * moment leaves the child a pool that it can use.
+ * moment leaves the child a pool that it can use; a host's LeakSanitizer finds what blocks lead to.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "common.h"
 
 #include <sys/wait.h>
+
+#if TEST_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include "sync/gate.h"
 #include "sync/pool.h"
@@ -164,10 +168,32 @@ static void survives_forks(uint64_t seed)
     want_done("weir_close", weir_close(limiter));
 }
 
+/* --- leaks --- */
+
+static void leads_to_what_is_allocated(void)
+{
+#if TEST_ASAN
+    enum { BLOCKS = 100 };
+    yard self = {.pool = {.size = SIZE}};
+    uint64_t **had = malloc(BLOCKS * sizeof *had);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        had[i] = take(&self);
+        had[i][0] = (uint64_t)(uintptr_t)malloc(SIZE);
+    }
+    if (__lsan_do_recoverable_leak_check())
+        failed("LeakSanitizer takes for lost what is in use");
+    for (unsigned i = 0; i < BLOCKS; i++)
+        free((void *)(uintptr_t)had[i][0]);
+    free(had);
+    weiri_pool_destroy(&self.pool);
+#endif
+}
+
 int main(void)
 {
     uint64_t seed = seed_of_run();
     alarm(300);
+    leads_to_what_is_allocated();
     used_by_many(seed);
     if (TEST_TSAN)
         printf("pool: no forks: ThreadSanitizer does not follow threads into a child\n");
