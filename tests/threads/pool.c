@@ -1,7 +1,8 @@
 /*
  * Guarantee G, of a pool: threads take blocks, write all over them, hand them to each other and give them back, while
- * another tends the pool. No block is ever had by two, and in the end every region is unmapped. And H: a fork at any
- * moment leaves the child a pool that it can use; a host's LeakSanitizer finds what blocks lead to.
+ * another tends the pool. No block is ever had by two, and in the end every region is unmapped. F: the janitor gives
+ * back the regions of a table whose keys are gone. H: a fork at any moment leaves the child a pool that it can use; a
+ * host's LeakSanitizer finds what blocks lead to.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,8 +14,8 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
+#include "limiter/limiter.h"
 #include "sync/gate.h"
-#include "sync/pool.h"
 
 enum { TAKERS = 3, HAD = 400, SHARED = 64, WORDS = 26, SIZE = WORDS * sizeof(uint64_t) };
 
@@ -168,6 +169,36 @@ static void survives_forks(uint64_t seed)
     want_done("weir_close", weir_close(limiter));
 }
 
+/* --- the janitor --- */
+
+static uint64_t mapped(weiri_pool *pool)
+{
+    weiri_spinlock_lock(&pool->lock);
+    uint64_t bytes = weiri_pool_mapped(pool);
+    weiri_spinlock_unlock(&pool->lock);
+    return bytes;
+}
+
+/* With tiny segments, where few keys are a large table. */
+static void tended_by_the_janitor(void)
+{
+    rule_set set = rule_set_of(KIND_LOG, 1, 200 * WEIR_MILLISECOND);
+    weir_options options = weir_options_default();
+    options.max_lateness_ns = 0;
+    options.sweep_interval_ns = 10 * WEIR_MILLISECOND;
+    weir *limiter = opened(&set, &options);
+    for (uint64_t number = 0; number < 2000; number++) {
+        test_key key = key_number(number);
+        if (!weir_allow(limiter, key.bytes, key.size))
+            failed("key %" PRIu64 ": wanted its first call accepted", number);
+    }
+    want_equal("a large table", 1, weiri_load_relaxed_32(&limiter->memory.large));
+    while (stats_of(limiter).keys > 0 || mapped(&limiter->memory.pool[WEIRI_BLOCK_NODE].of) > 0 ||
+           mapped(&limiter->memory.pool[WEIRI_BLOCK_SEGMENT].of) > 0)
+        sched_yield();
+    want_done("weir_close", weir_close(limiter));
+}
+
 /* --- leaks --- */
 
 static void leads_to_what_is_allocated(void)
@@ -195,6 +226,8 @@ int main(void)
     alarm(300);
     leads_to_what_is_allocated();
     used_by_many(seed);
+    if (WEIRI_REGION_BITS < 20)
+        tended_by_the_janitor();
     if (TEST_TSAN)
         printf("pool: no forks: ThreadSanitizer does not follow threads into a child\n");
     else
