@@ -192,6 +192,8 @@ static void prepare(const arena *at, side *one)
         bench_each_once(subject, one->state, contest->keys, contest->key_len, now);
     if (contest->traffic == BENCH_REFUSED)
         bench_use_up(subject, one->state, contest->keys, contest->key_len, now);
+    if (subject->sweep) /* what its sweeper would have done meanwhile: nothing has expired, but memory can be seen to */
+        subject->sweep(one->state, now);
     atomic_init(&one->now, now);
 }
 
