@@ -8,7 +8,7 @@ void weiri_relieve(weir *limiter)
     if (limiter->tended && weiri_janitor_wake(limiter))
         return;
     /* Inside a section of the host's own this does nothing; a later call will see to it. */
-    weiri_reclaim(&limiter->memory);
+    weiri_reclaim_some(&limiter->memory);
 }
 
 int weiri_unrecorded(const weir *limiter, uint32_t flag, weir_decision *decision)

@@ -1,6 +1,7 @@
 #include "memory.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -92,20 +93,32 @@ void weiri_memory_grew(weiri_memory *memory)
         weiri_store_release_32(&memory->large, 1);
 }
 
-static void push(weiri_memory *memory, weiri_retired *first, weiri_retired *last)
+/* Onto a stack: a chain of objects. */
+static void push(weiri_apointer *stack, weiri_retired *first, weiri_retired *last)
 {
     void *head;
     do {
-        head = weiri_load_relaxed_pointer(&memory->retired);
+        head = weiri_load_relaxed_pointer(stack);
         last->next = head;
-    } while (!weiri_cas_pointer(&memory->retired, head, first)); /* release: the objects' links */
+    } while (!weiri_cas_pointer(stack, head, first)); /* release: the objects' links */
+}
+
+/* The same where the end of the chain is not at hand: it is looked for only where the stack is not empty. */
+static void push_chain(weiri_apointer *stack, weiri_retired *chain)
+{
+    weiri_retired *last = chain;
+    if (weiri_cas_pointer(stack, NULL, chain))
+        return;
+    while (last->next)
+        last = last->next;
+    push(stack, chain, last);
 }
 
 void weiri_retire(weiri_memory *memory, weiri_retired *object, size_t size)
 {
     object->size = size;
     weiri_add_relaxed_64(&memory->retired_bytes, size);
-    push(memory, object, object);
+    push(&memory->retired, object, object);
 }
 
 bool weiri_memory_crowded(const weiri_memory *memory)
@@ -114,14 +127,32 @@ bool weiri_memory_crowded(const weiri_memory *memory)
     return retired > UINT64_C(1) << 20 && retired > weiri_sum_read(&memory->bytes) / 8;
 }
 
-static void destroy_all(weiri_memory *memory, weiri_retired *object)
+/* The first objects of a chain; returns the rest. */
+static weiri_retired *destroy_some(weiri_memory *memory, weiri_retired *object, unsigned most)
 {
-    while (object) {
+    while (object && most-- > 0) {
         weiri_retired *next = object->next;
         weiri_sub_relaxed_64(&memory->retired_bytes, object->size);
         object->destroy(memory, object);
         object = next;
     }
+    return object;
+}
+
+static void destroy_all(weiri_memory *memory, weiri_apointer *stack)
+{
+    destroy_some(memory, weiri_exchange_pointer(stack, NULL), UINT_MAX);
+}
+
+/* What is retired by now waits for a grace period, and is ready. By a holder of the fork gate. False: there is none. */
+static bool make_ready(weiri_memory *memory)
+{
+    weiri_retired *chain = weiri_exchange_pointer(&memory->retired, NULL);
+    if (!chain)
+        return true;
+    bool waited = weiri_rcu_wait();
+    push_chain(waited ? &memory->ready : &memory->retired, chain);
+    return waited;
 }
 
 int weiri_reclaim(weiri_memory *memory)
@@ -131,24 +162,32 @@ int weiri_reclaim(weiri_memory *memory)
     if (!weiri_rcu_can_wait())
         return -EPERM;
     bool inside = weiri_gate_hold(); /* a fork between taking and freeing would lose the chain in the child */
-    int result = 0;
-    weiri_retired *chain = weiri_exchange_pointer(&memory->retired, NULL);
-    if (chain && weiri_rcu_wait()) {
-        destroy_all(memory, chain);
-    } else if (chain) {
-        weiri_retired *last = chain;
-        while (last->next)
-            last = last->next;
-        push(memory, chain, last);
-        result = -EPERM;
+    bool waited = make_ready(memory);
+    destroy_all(memory, &memory->ready);
+    weiri_gate_release(inside);
+    return waited ? 0 : -EPERM;
+}
+
+void weiri_reclaim_some(weiri_memory *memory)
+{
+    if (weiri_rcu_inside())
+        return;
+    bool inside = weiri_gate_hold();
+    weiri_retired *chain = weiri_exchange_pointer(&memory->ready, NULL);
+    if (chain) {
+        chain = destroy_some(memory, chain, WEIRI_RECLAIMED_AT_ONCE);
+        if (chain)
+            push_chain(&memory->ready, chain);
+    } else if (weiri_rcu_can_wait()) {
+        make_ready(memory);
     }
     weiri_gate_release(inside);
-    return result;
 }
 
 void weiri_reclaim_now(weiri_memory *memory)
 {
-    destroy_all(memory, weiri_exchange_pointer(&memory->retired, NULL));
+    destroy_all(memory, &memory->ready);
+    destroy_all(memory, &memory->retired);
 }
 
 bool weiri_tend_some(weiri_memory *memory)

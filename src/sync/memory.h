@@ -43,7 +43,8 @@ struct weiri_memory {
     weiri_a32 large; /* 1: from now on they are */
     weiri_sum bytes; /* in use, retired included */
     _Alignas(64) weiri_apointer retired;
-    weiri_a64 retired_bytes; /* on the list, or taken from it and not freed so far */
+    weiri_apointer ready;    /* a list of those whose grace period is over */
+    weiri_a64 retired_bytes; /* on either list, or taken from it and not freed so far */
     struct {
         _Alignas(64) weiri_pool of;
     } pool[WEIRI_BLOCKS];
@@ -73,6 +74,14 @@ void weiri_retire(weiri_memory *memory, weiri_retired *object, size_t size);
 
 /* Is more retired than max(1 MiB, an eighth of what is in use)? */
 bool weiri_memory_crowded(const weiri_memory *memory);
+
+enum { WEIRI_RECLAIMED_AT_ONCE = 32 };
+
+/*
+ * For a caller that has other things to do: frees a few objects whose grace period is over, or where there are none
+ * waits for one, so that the next calls find some. Does nothing inside a read section.
+ */
+void weiri_reclaim_some(weiri_memory *memory);
 
 /* Frees what is on the list; what another caller has taken off it is freed by that one. 0; -EDEADLK inside a read section;
  * -EPERM where no grace period can be had. */

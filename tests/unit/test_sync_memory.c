@@ -155,6 +155,42 @@ Test(memory, what_is_retired_meanwhile_waits_for_the_next_time)
     bench_empty(&bench);
 }
 
+Test(memory, reclaims_a_few_at_once_for_who_has_other_things_to_do)
+{
+    enum { OBJECTS = 2 * WEIRI_RECLAIMED_AT_ONCE + 5 };
+    static const unsigned left[] = {OBJECTS, OBJECTS - WEIRI_RECLAIMED_AT_ONCE, 5, 0, 0};
+    struct bench bench;
+    unsigned destroyed[OBJECTS] = {0}, other = 0;
+    bench_open(&bench);
+
+    for (unsigned i = 0; i < OBJECTS; i++)
+        weiri_retire(&bench.memory, &object_new(&bench, &destroyed[i])->retired, sizeof(struct object));
+    weiri_rcu_enter();
+    weiri_reclaim_some(&bench.memory); /* nothing is ready, and inside a section none is waited for */
+    weiri_rcu_leave();
+    for (unsigned i = 0; i < sizeof left / sizeof *left; i++) {
+        weiri_reclaim_some(&bench.memory); /* the first time they are made ready, no more */
+        cr_assert_eq(bench.counting.blocks, left[i]);
+        cr_assert_eq(weiri_load_relaxed_64(&bench.memory.retired_bytes), left[i] * sizeof(struct object));
+    }
+    for (unsigned i = 0; i < OBJECTS; i++)
+        cr_assert_eq(destroyed[i], 1);
+
+    for (unsigned i = 0; i < OBJECTS; i++)
+        weiri_retire(&bench.memory, &object_new(&bench, &destroyed[i])->retired, sizeof(struct object));
+    weiri_reclaim_some(&bench.memory);
+    weiri_retire(&bench.memory, &object_new(&bench, &other)->retired, sizeof(struct object));
+    cr_assert_eq(weiri_reclaim(&bench.memory), 0); /* both those that are ready and those that are not */
+    cr_assert_eq(other, 1);
+    bench_empty(&bench);
+
+    weiri_retire(&bench.memory, &object_new(&bench, &other)->retired, sizeof(struct object));
+    weiri_reclaim_some(&bench.memory);
+    weiri_reclaim_now(&bench.memory);
+    cr_assert_eq(other, 2);
+    bench_empty(&bench);
+}
+
 Test(memory, inside_a_read_section_nothing_is_reclaimed_save_by_an_owner)
 {
     struct bench bench;
