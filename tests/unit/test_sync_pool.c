@@ -5,8 +5,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include <criterion/criterion.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +180,29 @@ Test(pool, unmaps_a_region_when_its_last_block_is_put_back)
     cr_assert_eq(weiri_pool_mapped(&pool), WEIRI_REGION_SIZE);
     weiri_pool_destroy(&pool);
     free(blocks);
+}
+
+Test(pool, unmaps_regions_in_any_order)
+{
+    enum { REGIONS = 3 };
+    static const unsigned orders[][REGIONS] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    size_t count = fits(SIZE);
+
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        weiri_pool pool = {.size = SIZE};
+        void **blocks = take_many(&pool, REGIONS * count);
+        for (size_t j = 0; j < REGIONS; j++)
+            weiri_pool_give(&pool, blocks[j * count]);
+        tend(&pool); /* each has one to spare */
+        for (size_t j = 0; j < REGIONS; j++) {
+            void **gone = blocks + orders[i][j] * count;
+            give_many(&pool, gone + 1, count - 1);
+            tend(&pool);
+            cr_assert_eq(weiri_pool_mapped(&pool), (REGIONS - 1 - j) * WEIRI_REGION_SIZE);
+            cr_assert(!is_mapped(region_of(*gone)));
+        }
+        free(blocks);
+    }
 }
 
 Test(pool, puts_back_a_few_blocks_in_a_step_and_unmaps_nothing_that_waits_for_large_pages)
@@ -400,36 +421,4 @@ Test(pool, serves_large_memory_of_the_c_library_alone_and_its_bytes_are_counted)
         weiri_memory_destroy(&memory);
     }
     cr_assert_eq(counting.calls, 0);
-}
-
-static weiri_a32 through;
-
-static void *tend_memory(void *memory)
-{
-    void *result = weiri_tend_some(memory) ? NULL : "nothing to do";
-    weiri_store_release_32(&through, 1);
-    return result;
-}
-
-Test(pool, is_not_tended_while_a_fork_is_under_way)
-{
-    const weir_allocator none = {NULL, NULL, NULL};
-    weiri_memory memory;
-    pthread_t thread;
-    void *wrong;
-
-    weiri_memory_init(&memory, &none);
-    memory.pool[WEIRI_BLOCK_NODE].of.size = SIZE;
-    weiri_memory_grew(&memory);
-    weiri_release_block(&memory, WEIRI_BLOCK_NODE, weiri_allocate_block(&memory, WEIRI_BLOCK_NODE));
-    weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_CLOSED);
-    cr_assert_eq(pthread_create(&thread, NULL, tend_memory, &memory), 0);
-    for (unsigned i = 0; i < 200; i++)
-        sched_yield();
-    cr_assert_eq(weiri_load_acquire_32(&through), 0);
-    weiri_store_ordered_32(&weiri_gate, WEIRI_GATE_OPEN);
-    pthread_join(thread, &wrong);
-    cr_assert_null(wrong);
-    cr_assert_eq(weiri_pool_mapped(&memory.pool[WEIRI_BLOCK_NODE].of), 0);
-    weiri_memory_destroy(&memory);
 }
