@@ -58,7 +58,7 @@ extern "C" {
 typedef struct weir weir;
 
 /*
- * Options with CLOCK_MONOTONIC and the janitor on: for a server.
+ * Options with CLOCK_MONOTONIC and the janitor on, which sweeps and does what weir_reclaim does: for a server.
  * Thread-safety: any. Cost: none.
  */
 WEIR_API weir_options weir_options_default(void);
@@ -191,8 +191,10 @@ WEIR_CHECKED int weir_set_limits(weir *limiter, uint32_t plan, const uint64_t *l
 WEIR_API int weir_sweep(weir *limiter, uint64_t now, uint64_t max_keys);
 
 /*
- * Frees what was retired, after waiting one RCU grace period (some milliseconds). Not needed where there is a janitor.
- * What another call is freeing at the same time is freed when that returns.
+ * Frees what was retired, after waiting one RCU grace period (some milliseconds). What another call is freeing at the
+ * same time is freed when that returns. Of a large table it also gives empty regions of memory back to the system, and
+ * lays full ones on large pages, which may take about a millisecond for each 2 MiB.
+ * Not needed where there is a janitor, which does all this.
  * Returns 0; -EDEADLK inside a read section of liburcu-bp; -EPERM where the kernel refuses the membarrier call that a
  * grace period needs (nothing freed, nothing lost).
  */
