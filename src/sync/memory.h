@@ -2,8 +2,9 @@
  * Memory of one limiter: the host's allocator or our pools, the bytes in use, and what waits for a grace period.
  *
  * Retiring. What readers may still look at is put on a list, a stack that is only pushed to and taken whole (so no ABA);
- * whoever reclaims takes all of it, waits one grace period, and frees. An object is retired once, after the last place
- * that a new reader could find it from has been overwritten.
+ * whoever reclaims takes all of it, waits one grace period, and frees: at once, or a few objects a call from a second
+ * such list, since a call that decides has no time for more. An object is retired once, after the last place that a new
+ * reader could find it from has been overwritten.
  */
 #ifndef WEIRI_SYNC_MEMORY_H
 #define WEIRI_SYNC_MEMORY_H
