@@ -9,7 +9,10 @@
 #include "spinlock.h"
 
 weiri_a32 weiri_gate;
-static weiri_a32 holders[2]; /* [1]: inside a read section of the host's own */
+/* On a line of their own: every call reads the gate. */
+static struct {
+    _Alignas(64) weiri_a32 of[2]; /* [1]: inside a read section of the host's own */
+} holders;
 static weiri_apointer others; /* const weiri_gate_handlers */
 static bool counted;          /* no grace period to be had: COUNTED stands for OPEN. Of the handlers alone */
 static int cancel;            /* how the thread that forks was to be cancelled. Of the handlers alone */
@@ -17,7 +20,7 @@ static int cancel;            /* how the thread that forks was to be cancelled. 
 /* One attempt to become a holder. */
 static bool try_hold(bool inside)
 {
-    weiri_add_ordered_32(&holders[inside], 1);
+    weiri_add_ordered_32(&holders.of[inside], 1);
     uint32_t state = weiri_load_ordered_32(&weiri_gate); /* after our own entry in `holders`, see gate.h */
     if (state == WEIRI_GATE_OPEN || state == WEIRI_GATE_COUNTED || (state == WEIRI_GATE_CLOSING && inside))
         return true;
@@ -35,7 +38,7 @@ bool weiri_gate_hold(void)
 
 void weiri_gate_release(bool inside)
 {
-    weiri_add_ordered_32(&holders[inside], UINT32_MAX); /* less one; release: the handler sees what the holder did */
+    weiri_add_ordered_32(&holders.of[inside], UINT32_MAX); /* less one; release: the handler sees what the holder did */
 }
 
 /* As a holder: liburcu has a lock in it that its own fork handlers leave out. */
@@ -73,7 +76,7 @@ static const weiri_gate_handlers *handlers(void)
 
 static void wait_for_holders(bool inside)
 {
-    for (unsigned attempt = 0; weiri_load_ordered_32(&holders[inside]) != 0; attempt++)
+    for (unsigned attempt = 0; weiri_load_ordered_32(&holders.of[inside]) != 0; attempt++)
         weiri_backoff(attempt);
 }
 
@@ -126,7 +129,7 @@ static void step(weiri_fork_step step)
         weiri_rcu_after_fork_in_child();
         return;
     case WEIRI_FORK_CHILD:
-        holders[0].word = holders[1].word = 0; /* nobody else is here */
+        holders.of[0].word = holders.of[1].word = 0; /* nobody else is here */
         handlers()->child();
         return;
     case WEIRI_FORK_PARENT_OPEN:
