@@ -139,8 +139,8 @@ WEIR_CHECKED int weir_peek(weir *limiter, const weir_request *request, uint64_t 
  * Returns the number accepted (at most INT64_MAX), or -EINVAL where `now` is bad (nothing was decided). A bad request
  * stops nothing: the others are decided.
  * Progress: as weir_take for each; one read section for every 64, in which nothing is waited for.
- * Cost: as weir_take for each, but what so many calls would wait for memory, one after the other, is waited for together:
- * among millions of keys a quarter of it. The best size is from some 8 to 64.
+ * Cost: as weir_take for each, but what so many calls would wait for memory, one after the other, is waited for
+ * together: among millions of keys a quarter of it. The best size is from some 8 to 64.
  */
 WEIR_CHECKED int64_t weir_take_batch(weir *limiter, const weir_request *requests, size_t count, uint64_t now,
                                      int *verdicts, weir_decision *decisions);

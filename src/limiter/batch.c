@@ -110,7 +110,7 @@ static int decide(batch *work, size_t i, bool *slow)
     return verdict;
 }
 
-/* From `from` on, in one read section; returns where it ended: before one that met a closed fork gate, or at the end. */
+/* From `from` on, in one read section; returns where it ended: at one that met a closed fork gate, or at the end. */
 static size_t decide_some(batch *work, size_t from, int64_t *accepted, int *verdicts)
 {
     bool slow = false;

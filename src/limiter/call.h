@@ -41,7 +41,7 @@ __attribute__((cold)) int weiri_not_ready(const weiri_ask *ask, weir_decision *d
 
 typedef int (*weiri_attempt)(weiri_ask *ask, weir_decision *decision);
 
-/* The general way: in a read section of its own. Where the fork gate is closed, the section is left, and it starts over. */
+/* The general way, in a read section of its own. Where the fork gate is closed, it leaves the section and starts over. */
 static inline __attribute__((always_inline)) int weiri_run(weiri_ask *ask, uint32_t plan, weiri_attempt once,
                                                            weir_decision *decision)
 {

@@ -84,12 +84,12 @@ enum { WEIRI_RECLAIMED_AT_ONCE = 32 };
  */
 void weiri_reclaim_some(weiri_memory *memory);
 
-/* Frees what is on the list; what another caller has taken off it is freed by that one. 0; -EDEADLK inside a read section;
- * -EPERM where no grace period can be had. */
+/* Frees what is on the lists; what another caller has taken off them is freed by that one. 0; -EDEADLK inside a read
+ * section; -EPERM where no grace period can be had. */
 int weiri_reclaim(weiri_memory *memory);
 
-/* Gives back what the pools need no more, and sees to large pages: one step, of about a millisecond at most. False: there was
- * nothing to do, or this is inside a read section. */
+/* Gives back what the pools need no more, and sees to large pages: one step, of about a millisecond at most. False: there
+ * was nothing to do, or this is inside a read section. */
 bool weiri_tend_some(weiri_memory *memory);
 
 /* weiri_reclaim without waiting: for an owner that knows that nobody reads. */
