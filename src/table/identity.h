@@ -65,6 +65,14 @@ static inline weiri_pair weiri_key_words(const void *key, size_t length)
     return (weiri_pair){{weiri_load_block(bytes), weiri_load_block(bytes + length - 8) >> (8 * (15 - length)) >> 8}};
 }
 
+/* The identity of a key of up to 15 bytes whose hash is known, `owner` left to the caller. */
+static inline void weiri_identity_short(weiri_pair words, size_t length, uint64_t hash, weir_identity *identity)
+{
+    identity->word[0] = words.word[0] << 8 | (length + 1);
+    identity->word[1] = words.word[1] << 8 | words.word[0] >> 56;
+    identity->hash = hash;
+}
+
 /* The identity of a key of more than 15 bytes, `owner` left 0. */
 weir_identity weiri_identity_long(weiri_hash_key key, const void *bytes, size_t length);
 
@@ -80,9 +88,7 @@ static inline __attribute__((always_inline)) void weiri_identify(weiri_hash_key 
         return;
     }
     weiri_pair words = weiri_key_words(bytes, length);
-    identity->word[0] = words.word[0] << 8 | (length + 1);
-    identity->word[1] = words.word[1] << 8 | words.word[0] >> 56;
-    identity->hash = weiri_siphash_short(key, words.word[0], words.word[1], length);
+    weiri_identity_short(words, length, weiri_siphash_short(key, words.word[0], words.word[1], length), identity);
 }
 
 /* The hash of an identity found in a cell. */
