@@ -48,6 +48,9 @@ void weiri_memory_init(weiri_memory *memory, const weir_allocator *allocator)
         memory->allocator = *allocator;
         memory->pools = false;
     }
+    const bool lays = memory->pools && weiri_large_pages_on();
+    for (unsigned i = 0; i < WEIRI_BLOCKS; i++)
+        memory->pool[i].of.lays = lays;
 }
 
 void weiri_memory_destroy(weiri_memory *memory)

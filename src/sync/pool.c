@@ -1,7 +1,12 @@
 #include "pool.h"
 
+#include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
+#include "cancel.h"
 #include "gate.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && defined(__has_feature)
@@ -254,9 +259,25 @@ static bool put_back_some(weiri_pool *pool)
     return i > 0;
 }
 
+/* MADV_COLLAPSE would take no notice of either. */
+bool weiri_large_pages_on(void)
+{
+    char text[64];                        /* "always [madvise] never" */
+    int cancel = weiri_no_cancel_begin(); /* opening and reading could end the thread here */
+    int file = prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 0
+                   ? open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC)
+                   : -1;
+    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    weiri_no_cancel_end(cancel);
+    text[length > 0 ? length : 0] = '\0';
+    return length > 0 && !strstr(text, "[never]");
+}
+
 /*
  * One full region onto large pages: at once where the kernel can, else when it comes round to it. Either may be refused
- * (switched off, no memory in one piece): then the pages stay small, and nothing else is different. False: none waits.
+ * (no memory in one piece): then the pages stay small, and nothing else is different. False: none waits.
  */
 static bool lay_one(weiri_pool *pool)
 {
@@ -267,8 +288,10 @@ static bool lay_one(weiri_pool *pool)
     weiri_spinlock_unlock(&pool->lock);
     if (!region)
         return false;
-    madvise(region, WEIRI_REGION_SIZE, MADV_HUGEPAGE);
-    madvise(region, WEIRI_REGION_SIZE, MADV_COLLAPSE);
+    if (pool->lays) {
+        madvise(region, WEIRI_REGION_SIZE, MADV_HUGEPAGE);
+        madvise(region, WEIRI_REGION_SIZE, MADV_COLLAPSE);
+    }
     weiri_spinlock_lock(&pool->lock);
     region->waits = false;
     bool empty = region->live == 0; /* put_back left it listed */

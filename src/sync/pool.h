@@ -40,12 +40,16 @@ typedef struct weiri_pool {
     weiri_apointer given;  /* stack of blocks */
     weiri_apointer mapped; /* stack of regions that nobody has taken over so far */
     weiri_spinlock lock;
+    bool lays;   /* full regions go on large pages; set before the first take */
     size_t size; /* of a block, a multiple of 16 of which a region has room for two; set before the first take */
     /* Under the lock. */
     struct weiri_given *back;    /* chain: taken from the stack, to be put back */
     weiri_region *all, *partial; /* lists: every region taken over, and of these the ones with blocks to spare */
     weiri_region *full;          /* list: full for the first time, to be laid on large pages */
 } weiri_pool;
+
+/* Has who runs this machine, and this process, large pages on? Reads a file. */
+bool weiri_large_pages_on(void);
 
 /* A block, uninitialised, or NULL. Inside a read section. */
 void *weiri_pool_take(weiri_pool *pool);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -227,7 +228,7 @@ Test(pool, puts_back_a_few_blocks_in_a_step_and_unmaps_nothing_that_waits_for_la
 
 Test(pool, lays_a_region_on_large_pages_once)
 {
-    weiri_pool pool = {.size = SIZE};
+    weiri_pool pool = {.size = SIZE, .lays = true};
     size_t count = fits(SIZE);
     void **blocks = take_many(&pool, count - 1);
 
@@ -244,6 +245,20 @@ Test(pool, lays_a_region_on_large_pages_once)
     cr_assert_eq(weiri_pool_mapped(&pool), WEIRI_REGION_SIZE);
     weiri_pool_destroy(&pool);
     free(blocks);
+}
+
+/* In a process that has them off, and where they are on as the machine says. */
+Test(pool, asks_for_large_pages_where_they_are_on)
+{
+    char text[64] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    bool on = file && fgets(text, sizeof text, file) && !strstr(text, "[never]");
+
+    if (file)
+        fclose(file);
+    cr_assert_eq(weiri_large_pages_on(), on && prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 0);
+    if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0)
+        cr_assert(!weiri_large_pages_on());
 }
 
 Test(pool, destroys_what_was_given_back_put_back_waits_or_was_never_taken_over)
