@@ -118,8 +118,8 @@ WEIR_CHECKED bool weir_allow(weir *limiter, const void *key, size_t key_len);
  * makes it known to liburcu; without memory for that nothing is looked at, and the rest of the decision is 0.
  * Progress: lock-free where the only rule is a counter below 2^32; else key's lock, and a refusal that an earlier one
  * covers (same key, at least its cost, nothing changed since; for a whole decision, its very cost) takes no lock and
- * stores nothing. On a limiter without a janitor, a call that changed the table and finds more than max(1 MiB, an
- * eighth) of the memory retired waits for one grace period before it returns.
+ * stores nothing. On a limiter without a janitor, a call that changed the table and finds more than max(1 MiB, a
+ * thirty-second) of the memory retired waits for one grace period before it returns.
  * Cost: one SipHash of the key, one cache line of the table; for nodes one or two more.
  * Source: sliding log and counters as in docs/algorithms.md.
  */

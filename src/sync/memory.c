@@ -127,7 +127,7 @@ void weiri_retire(weiri_memory *memory, weiri_retired *object, size_t size)
 bool weiri_memory_crowded(const weiri_memory *memory)
 {
     uint64_t retired = weiri_load_relaxed_64(&memory->retired_bytes);
-    return retired > UINT64_C(1) << 20 && retired > weiri_sum_read(&memory->bytes) / 8;
+    return retired > UINT64_C(1) << 20 && retired > weiri_sum_read(&memory->bytes) / 32;
 }
 
 /* The first objects of a chain; returns the rest. */

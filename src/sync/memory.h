@@ -73,7 +73,7 @@ void weiri_memory_grew(weiri_memory *memory);
 /* Puts an object on the list. `size`: what freeing it will give back. */
 void weiri_retire(weiri_memory *memory, weiri_retired *object, size_t size);
 
-/* Is more retired than max(1 MiB, an eighth of what is in use)? */
+/* Is more retired than max(1 MiB, a thirty-second of what is in use)? */
 bool weiri_memory_crowded(const weiri_memory *memory);
 
 enum { WEIRI_RECLAIMED_AT_ONCE = 32 };

@@ -24,7 +24,7 @@
 #define WEIRI_PAGE_BITS 9
 #endif
 #ifndef WEIRI_SEGMENTS_LARGE
-#define WEIRI_SEGMENTS_LARGE 2048 /* a table of so many is large: 4 MiB of cells */
+#define WEIRI_SEGMENTS_LARGE 256 /* a table of so many is large: half a MiB of cells */
 #endif
 
 typedef struct weiri_page {

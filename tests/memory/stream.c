@@ -16,7 +16,7 @@ enum { ASKERS = 2, SAMPLE = 1000 };
 
 #define WINDOW   (10 * WEIR_MILLISECOND)
 #define LATENESS WEIR_MILLISECOND
-#define RETIRED  (UINT64_C(1) << 20) /* before somebody frees; an eighth of what lives where that is more */
+#define RETIRED  (UINT64_C(1) << 20) /* before somebody frees; a thirty-second of what lives where that is more */
 
 static _Atomic uint64_t keys_made;
 
@@ -64,7 +64,7 @@ static uint64_t bytes_for(const rule_set *set, uint64_t keys)
 {
     uint64_t node = set->inline_state ? 0 : 192 + 8 * set->rules[0].buckets + 16;
     uint64_t live = 65536 + keys * (160 + node + 6);
-    return live + (live / 8 > RETIRED ? live / 8 : RETIRED) + RETIRED / 2;
+    return live + (live / 32 > RETIRED ? live / 32 : RETIRED) + RETIRED / 2;
 }
 
 /*

@@ -324,7 +324,7 @@ Test(memory, of_many_threads_every_object_is_destroyed_once)
     bench_empty(&shared);
 }
 
-Test(memory, is_crowded_beyond_a_mebibyte_and_an_eighth_of_what_is_in_use)
+Test(memory, is_crowded_beyond_a_mebibyte_and_a_thirty_second_of_what_is_in_use)
 {
     static const struct {
         uint64_t retired, bytes;
@@ -334,12 +334,12 @@ Test(memory, is_crowded_beyond_a_mebibyte_and_an_eighth_of_what_is_in_use)
         {UINT64_C(1) << 20, 0, false}, /* a mebibyte is allowed, whatever is in use */
         {UINT64_C(1) << 20, UINT64_C(1) << 20, false},
         {(UINT64_C(1) << 20) + 1, UINT64_C(1) << 20, true},
-        {(UINT64_C(1) << 20) + 1, (UINT64_C(8) << 20) + 7, true},
-        {(UINT64_C(1) << 20) + 1, (UINT64_C(8) << 20) + 8, false}, /* an eighth is allowed, */
-        {UINT64_C(2) << 20, UINT64_C(16) << 20, false},
-        {(UINT64_C(2) << 20) + 1, UINT64_C(16) << 20, true}, /* a byte more is not */
-        {UINT64_C(1) << 40, (UINT64_C(1) << 43) - 1, true},
-        {UINT64_C(1) << 40, UINT64_C(1) << 43, false},
+        {(UINT64_C(1) << 20) + 1, (UINT64_C(32) << 20) + 31, true},
+        {(UINT64_C(1) << 20) + 1, (UINT64_C(32) << 20) + 32, false}, /* a thirty-second is allowed, */
+        {UINT64_C(2) << 20, UINT64_C(64) << 20, false},
+        {(UINT64_C(2) << 20) + 1, UINT64_C(64) << 20, true}, /* a byte more is not */
+        {UINT64_C(1) << 40, (UINT64_C(1) << 45) - 1, true},
+        {UINT64_C(1) << 40, UINT64_C(1) << 45, false},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
