@@ -76,7 +76,7 @@ void weiri_retire(weiri_memory *memory, weiri_retired *object, size_t size);
 /* Is more retired than max(1 MiB, a thirty-second of what is in use)? */
 bool weiri_memory_crowded(const weiri_memory *memory);
 
-enum { WEIRI_RECLAIMED_AT_ONCE = 32 };
+enum { WEIRI_RECLAIMED_AT_ONCE = 256 }; /* more than one call retires: all nodes of two segments */
 
 /*
  * For a caller that has other things to do: frees a few objects whose grace period is over, or where there are none

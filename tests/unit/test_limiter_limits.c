@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "../support/rows.h"
+#include "limiter/limiter.h"
 
 #define LIMIT_32 UINT64_C(0xffffffff)
 #define LIMIT_63 ((uint64_t)INT64_MAX)
@@ -248,7 +249,7 @@ Test(limits, a_full_table_may_admit_unrecorded_instead)
 }
 
 /* Old limits wait for a grace period: without a janitor, who changes them often sees to that too (F). */
-Test(limits, changed_for_ever_take_no_more_than_a_mebibyte)
+Test(limits, changed_for_ever_take_hardly_more_than_a_mebibyte)
 {
     const uint64_t mebibyte = UINT64_C(1) << 20;
     weir_rule rule = {.limit = 5, .window_ns = 10, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_REQUEST};
@@ -263,6 +264,6 @@ Test(limits, changed_for_ever_take_no_more_than_a_mebibyte)
         most = statistics.retired_bytes > most ? statistics.retired_bytes : most;
     }
     cr_assert_gt(most, mebibyte / 2); /* and not every time either */
-    cr_assert_leq(most, mebibyte);
+    cr_assert_leq(most, mebibyte + 2 * sizeof(weiri_limits)); /* found, made ready by one call, and freed by the next */
     weir_close(limiter);
 }
