@@ -117,9 +117,14 @@ WEIR_CHECKED bool weir_allow(weir *limiter, const void *key, size_t key_len);
  * of memory is no error: the call is decided by options.when_full and flagged in the decision. A thread's first call
  * makes it known to liburcu; without memory for that nothing is looked at, and the rest of the decision is 0.
  * Progress: lock-free where the only rule is a counter below 2^32; else key's lock, and a refusal that an earlier one
- * covers (same key, at least its cost, nothing changed since; for a whole decision, its very cost) takes no lock and
- * stores nothing. On a limiter without a janitor, a call that changed the table and finds more than max(1 MiB, a
- * thirty-second) of the memory retired waits for one grace period before it returns.
+ * covers (same key and plan, at least its cost, nothing changed since) takes no lock and stores nothing. For a whole
+ * decision it must say the same but for the time: same cost (or one between two that end together, or any above the
+ * limit of the first rule), same `rule` and `remaining`. Two are covered in turn where they are of one rule and plan
+ * and end together or tell the same `remaining`, so of two costs; a verdict beside a decision, and verdicts under two
+ * plans, always; any refusal of a counter that is the only rule. A third, and two that differ in more, take the lock in
+ * turn; so do whole decisions of calls before a sweep's time that are not late, and the first after `remaining` has
+ * grown. On a limiter without a janitor, a call that changed the table and finds more than max(1 MiB, a
+ * thirty-second) of the memory retired frees some of it, or waits for one grace period, before it returns.
  * Cost: one SipHash of the key, one cache line of the table; for nodes one or two more.
  * Source: sliding log and counters as in docs/algorithms.md.
  */

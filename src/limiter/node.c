@@ -111,8 +111,7 @@ static void refuse(weiri_node *node, const weiri_ask *ask, const weiri_call *cal
     const weiri_rules *rules = &ask->limiter->rules;
     if (decision)
         weiri_answer(rules, node->states, call, views, false, decision);
-    if (!views->late)
-        weiri_refusal_publish(node, ask, weiri_refused_until(rules, node->states, call, views), decision);
+    weiri_refusal_publish(node, ask, call->floor, weiri_refused_until(rules, node->states, call, views), decision);
 }
 
 /* Takes dead chunks out of the logs. Under the lock. False: there were none, and *husks is not filled. */

@@ -8,9 +8,9 @@
  * A drop time T means: a node was dropped as expired at T, and no decision on this key runs earlier any more. It stays
  * in word 1 while a later node is installed, and only grows.
  *
- *   node     last tag | published refusal, its tag last | lock, dead | drop | states of the rules: heads, then rings
- *                        |__ a refused call reads this __|
- *                                                    |__ an accepted one this, and of a log the first records behind it
+ *   node     published refusals, the tag last | lock, dead | drop | states of the rules: heads, then rings
+ *               |__ a refused call this __|
+ *                                   |__ an accepted one this, and of a log the first records behind it
  *
  * What a call touches stands together, in the order in which it needs it, so that it is on few lines wherever the block
  * begins: aligned memory would leave holes (see WEIRI_SEGMENT_ALIGNMENT), and gained nothing that could be measured. A
@@ -25,18 +25,47 @@
  *  N5  A pointer read from a FROZEN cell is followed only if the successor's cell was seen, later in the same read
  *      section, absent or UNINIT: then the sweep had not got to N4, and the section keeps the memory.
  *
- * Published refusal. A refusal worked out under the lock holds for every later call with at least its cost and the same
- * limits until it ends, while nothing changes. So it is written down, and such calls are refused by loads alone.
+ * Published refusals. A refusal worked out under the lock holds for every later call with at least its cost and the
+ * same limits until it ends, while nothing changes. So it is written down, and such calls are refused by loads alone.
+ * Beside the newest one, another is kept, as far as three more words can tell it; the tag says how.
  *
  *   writer (under the lock)            reader
- *     tag = 0                            t = tag            (acquire; 0: take the lock)
+ *     tag = the next number              t = tag            (acquire; it holds nothing: take the lock)
  *     fields (release)                   fields             (acquire)
- *     tag = a number never used before   tag == t ?         (relaxed; else take the lock)
+ *     tag = that number, what holds      tag == t ?         (relaxed; else take the lock)
  *
- * A field that a later writer wrote carries, by release and acquire, that writer's tag = 0 before it: the second look
- * differs, and numbers do not come back. Every change of the states clears the tag before it; a reader that saw the tag
- * stands before that change in the serial order. A raised limit is another object with another version, which the
- * reader compares: it reads the plan's limits first, so it uses limits that were in force during the call.
+ * A field that a later writer wrote carries, by release and acquire, that writer's next number before it: the second
+ * look differs, and numbers only grow. Every change of the states clears the tag before it; a reader that saw the tag
+ * stands before that change in the serial order. What is written anew under the lock, from what stood there, has seen
+ * no change. A raised limit is another object with another version, which the reader compares: it reads the plan's
+ * limits first, so it uses limits that were in force during the call.
+ *
+ * What a published refusal answers; `time` is the later of `now` and the floor that the reader knows:
+ *   verdicts         under its limits, of `low` and more, at time < until
+ *   whole decisions  of these the ones of at most `high`, at from <= time < grows; of calls before the floor only where
+ *                    it is `late`
+ * and why that is what the lock would say:
+ *   - Charges in a window do not grow by themselves, so a refusal holds at every earlier time too. `remaining` does not
+ *     fall by itself and first grows at `grows`: from `from` until then it is the same.
+ *   - When a refusal ends, and by which rule, depends on the cost alone; `remaining` and `grows` on the rule and the
+ *     time alone. So of two refusals by one rule under the same limits, both hold in the time of both where they tell
+ *     the same of what remains, and for the costs of both where they end together (COSTS, SPAN).
+ *   - No rule opens earlier for a larger cost. So where two costs end together, by the same rule, every cost in between
+ *     ends then: and by that rule, since one of lower index that ended then too would also for the larger cost. Above
+ *     the limit of the first rule, every cost does.
+ *   - `late`: it was worked out for a call before its floor, which is `from`, and some rule's newest charge was before
+ *     that: so every call before a floor from there on is late. Where it is not, one from `from` on and not before its
+ *     floor is not late.
+ * A sole counter publishes itself: by the copy every call that it refuses is answered, whatever its cost, time or plan.
+ *
+ * So what takes the lock each time, though refused (of a sole counter: nothing):
+ *   - whole decisions in turn: of three or more, those that end apart; of two, those by two rules, under two plans, or
+ *     that differ both in their end and in what remains
+ *   - verdicts in turn under three plans or more, or under two beside a decision that is neither's
+ *   - the whole decision of a call before its floor that is not late, or before what a sweep has let the key forget
+ * and once each: the first, one of a smaller cost, one after `remaining` has grown or the refusal has ended.
+ * Given up first is what has ended, then what tells no more than the new one, then decisions that are over; the
+ * smallest cost under the same limits last.
  */
 #ifndef WEIRI_LIMITER_NODE_H
 #define WEIRI_LIMITER_NODE_H
@@ -46,19 +75,42 @@
 
 #define WEIRI_FRESH UINT64_C(2)
 
+/* What holds of what is published: in the tag's lowest bits, below its number. */
+enum weiri_holds {
+    WEIRI_HOLDS_NOTHING,
+    WEIRI_HOLDS_ONE,     /* refusal */
+    WEIRI_HOLDS_COSTS,   /* and another of other costs, told in the same span: other[] is low, until, high */
+    WEIRI_HOLDS_SPAN,    /* and another of the same costs, told in another: other[] is from, grows, remaining */
+    WEIRI_HOLDS_VERDICT, /* and another verdict: other[] is low, until, terms */
+    WEIRI_HOLDS_COUNTER, /* the only rule, a counter */
+    WEIRI_HOLDS = 7
+};
+
+/* The fields that a verdict needs stand last. */
 typedef struct weiri_refusal {
-    weiri_a64 from;  /* the whole decision holds from here, */
-    weiri_a64 grows; /* before the time at which `remaining` grows; UINT64_MAX: it never does, nothing is charged */
-    weiri_a64 remaining;
-    weiri_a64 rule;
-    weiri_a64 until;   /* it holds before this time, ns; WEIR_NEVER: always */
-    weiri_a64 cost;    /* smallest cost it holds for */
-    weiri_a64 version; /* of the limits it was worked out with */
-    weiri_a64 tag;     /* 0: nothing published */
+    weiri_a64 other[3];
+    union {
+        struct {
+            weiri_a64 remaining; /* the whole decision holds */
+            weiri_a64 from;      /* from here on, */
+            weiri_a64 grows;     /* before `remaining` grows; UINT64_MAX: never, 0: a verdict alone */
+            weiri_a64 until;     /* it holds before this time, ns; WEIR_NEVER: always */
+            weiri_a64 low;       /* smallest cost it holds for */
+            weiri_a64 terms;     /* version of limits : 36 | costs above `low` that end so : 24 | rule : 3 | late : 1 */
+        };
+        struct {
+            weiri_a64 unused[2];
+            weiri_a64 drop, index, current, previous; /* of the only rule */
+        };
+    };
+    weiri_a64 tag;
 } weiri_refusal;
 
+enum { WEIRI_TERMS_LATE = 1, WEIRI_TERMS_RULE = 1, WEIRI_TERMS_COSTS = 4, WEIRI_TERMS_VERSION = 28 };
+#define WEIRI_COSTS_ALL   ((UINT64_C(1) << 24) - 1) /* however many */
+#define WEIRI_VERSION_MAX ((UINT64_C(1) << 36) - 1) /* under later limits nothing is published */
+
 typedef struct weiri_node {
-    uint64_t tags; /* last tag used */
     weiri_refusal refusal;
     weiri_spinlock lock;
     bool dead;
@@ -156,11 +208,14 @@ bool weiri_charge_quick(weiri_node *node, const weiri_ask *ask, uint64_t floor, 
  * is enough; the stores that follow, of a later publication, release. */
 static inline void weiri_refusal_clear(weiri_node *node)
 {
-    if (weiri_load_relaxed_64(&node->refusal.tag) != 0)
-        weiri_store_relaxed_64(&node->refusal.tag, 0);
+    uint64_t tag = weiri_load_relaxed_64(&node->refusal.tag);
+    if (tag & WEIRI_HOLDS)
+        weiri_store_relaxed_64(&node->refusal.tag, (tag | WEIRI_HOLDS) + 1);
 }
 
-void weiri_refusal_publish(weiri_node *node, const weiri_ask *ask, uint64_t until, const weir_decision *decision);
+/* Writes down what was worked out at `floor`, and ends at `until`. Under the lock. */
+void weiri_refusal_publish(weiri_node *node, const weiri_ask *ask, uint64_t floor, uint64_t until,
+                           const weir_decision *decision);
 
 /* Is this call refused by what is published? Fills `decision` if any. Loads alone. */
 bool weiri_refusal_covers(const weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision);

@@ -13,7 +13,7 @@ trap 'rm -f "$counted" "$made"' EXIT
 "$(dirname "$0")/table.sh" "$@" >"$counted"
 
 # That of a refusal, beyond the first that is worked out, nothing is written, is what the page is for.
-again='refused, (again|late|identity given|above the limit, new key|batch of 32)'
+again='refused, (again|late|a larger cost|two costs in turn|identity given|above the limit, new key|batch of 32)'
 if grep -E "^\| [^|]+ \| $again" "$counted" | grep -vE 'mutex' | grep -vE '\| 0 \+ 0 \| 0 \+ 0 \|'; then
   echo 'FAILED: a refusal that is covered writes'
   exit 1

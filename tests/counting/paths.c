@@ -24,6 +24,7 @@ enum {
 #define TAKE(n)         {.what = SCENE_TAKE, .times = (n), .want = 1}
 #define TAKE_AT(n, t)   {.what = SCENE_TAKE, .times = (n), .after = (t), .want = 1}
 #define TAKE_COST(c)    {.what = SCENE_TAKE, .cost = (c), .want = 1}
+#define TAKE_COST_AT(c, t) {.what = SCENE_TAKE, .cost = (c), .after = (t), .want = 1}
 #define TAKE_WHOLE      {.what = SCENE_TAKE, .whole = true, .want = 1}
 #define REFUSE          {.what = SCENE_TAKE}
 #define REFUSE_AT(t)    {.what = SCENE_TAKE, .after = (t)}
@@ -50,6 +51,8 @@ const struct scene_path scene_paths[] = {
     {"refused, a larger cost", COSTS, .before = {TAKE_COST(3), REFUSE_COST(3)}, .call = REFUSE_COST(4)},
     {"refused, a larger cost, whole decision", COSTS, .before = {TAKE_COST(3), WHOLE_COST(3), WHOLE_COST(4)},
      .call = WHOLE_COST(4)},
+    {"refused, two costs in turn, whole decision", COSTS,
+     .before = {TAKE_COST(2), TAKE_COST_AT(2, 100), WHOLE_COST(4), WHOLE_COST(3)}, .call = WHOLE_COST(4)},
     {"refused, a smaller cost", COSTS, .before = {TAKE_COST(3), REFUSE_COST(4)}, .call = REFUSE_COST(3)},
     {"refused, a smaller cost, again", COSTS, .before = {TAKE_COST(3), REFUSE_COST(4), REFUSE_COST(3)},
      .call = REFUSE_COST(3)},

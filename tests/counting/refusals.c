@@ -6,7 +6,9 @@
  *   nodes     all else: a refusal that an earlier one covers. Which are, is modelled here: verdicts of at least the
  *             smallest cost that was refused and still is, under whatever name they come (take, peek, batch, with an
  *             identity, late, on a frozen cell); and the whole decision of the same cost as it was last worked
- *             out for, until `remaining` grows
+ *             out for, until `remaining` grows or another is worked out. And two refused calls in turn, of other
+ *             costs, plans, times: the first few are worked out, the others covered, save whole decisions by two rules
+ *             or plans, or that differ in both their end and what remains
  *
  * Random traffic on few keys; a twin that has had the same charges tells when refusals end. That plain stores are none
  * either, is seen in the tables of docs/cost-model.md, which another test counts.
@@ -22,7 +24,7 @@
 #include "../schedule/alone.h"
 #include "../support/random.h"
 
-enum { KEYS = 12, CALLS = 400, RULES = 3 };
+enum { KEYS = 12, CALLS = 400, RULES = 3, PLANS = 2, TURNS = 30 };
 
 /* What is published on one key, as far as it must be. */
 struct cover {
@@ -36,10 +38,12 @@ static struct {
     random_source random;
     weir *limiter, *twin;
     bool cell;
+    bool sole;     /* one counter, that does not fit a cell */
     bool costs;    /* some rule charges them: else all calls weigh the same */
     bool requests; /* some rule charges requests: else a call of cost 0 changes nothing */
     struct cover cover[KEYS];
     uint64_t covered; /* refusals that had to write nothing, so far */
+    uint64_t turns;   /* and those among two in turn */
 } it;
 
 static unsigned writes;
@@ -55,9 +59,11 @@ static uint64_t below(uint64_t bound)
     return random_below(&it.random, bound);
 }
 
-static weir *open_one(const weir_rule *rules, size_t count, uint64_t max_limit)
+static weir *open_one(const weir_rule *rules, size_t count, uint64_t max_limit, const uint64_t *limits)
 {
     weir_options options = weir_options_manual();
+    options.plans = PLANS;
+    options.plan_limits = limits;
     options.max_limit = max_limit;
     weir *limiter;
     alone_want("open", 0, (uint64_t)weir_open(&limiter, rules, count, &options));
@@ -77,9 +83,13 @@ static void open_both(void)
     }
     if (rules[0].algorithm == WEIR_COUNTER && max_limit) /* one that does not fit a cell */
         max_limit = UINT64_C(1) << 33;
+    it.sole = count == 1 && rules[0].algorithm == WEIR_COUNTER;
     it.cell = count == 1 && rules[0].algorithm == WEIR_COUNTER && max_limit <= UINT32_MAX;
-    it.limiter = open_one(rules, count, max_limit);
-    it.twin = open_one(rules, count, max_limit);
+    uint64_t limits[PLANS * RULES];
+    for (size_t i = 0; i < PLANS * count; i++)
+        limits[i] = i < count ? rules[i].limit : 1 + below(30);
+    it.limiter = open_one(rules, count, max_limit, limits);
+    it.twin = open_one(rules, count, max_limit, limits);
     it.costs = it.requests = false;
     for (size_t i = 0; i < count; i++) {
         it.costs = it.costs || rules[i].meter == WEIR_PER_COST;
@@ -121,8 +131,10 @@ static bool is_covered(const struct cover *cover, uint64_t cost, uint64_t now, b
 static void note(struct cover *cover, uint64_t cost, uint64_t now, bool whole, const weir_decision *told)
 {
     uint64_t until = told->retry_after_ns == WEIR_NEVER ? WEIR_NEVER : now + told->retry_after_ns;
-    if (cover->verdict && cover->cost < cost && now < cover->until)
-        return; /* one of less stands, and covers more */
+    if (cover->verdict && cover->cost < cost && now < cover->until) {
+        cover->whole = false; /* one of less stands, and covers more verdicts; it may have ended as a decision */
+        return;
+    }
     *cover = (struct cover){.verdict = true, .whole = whole, .cost = cost, .until = until};
     cover->whole_cost = cost;
     cover->whole_from = now;
@@ -165,11 +177,89 @@ static void one_call(uint64_t *time)
     if (told.flags & WEIR_LATE)
         return; /* decided under the lock, so that it is told */
     if (!is_covered(cover, cost, now, whole)) {
-        note(cover, cost, now, whole, &told);
+        if (writes > 0) /* else by what stands beside */
+            note(cover, cost, now, whole, &told);
         return;
     }
     alone_want(it.cell ? "writes of a refusal, cell" : "writes of a refusal that is covered", 0, writes);
     it.covered++;
+}
+
+/* Other charges than before, and nothing published: where a refusal of less stands, that is kept beside one of two. */
+static void charge_anew(unsigned char key, uint64_t time)
+{
+    weir_request request = weir_request_for(&key, 1);
+    it.cover[key] = (struct cover){.verdict = false};
+    alone_want("reset", 0, (uint64_t)weir_reset(it.limiter, &request));
+    alone_want("reset of the twin", 0, (uint64_t)weir_reset(it.twin, &request));
+    for (unsigned i = 0; i < 6; i++) {
+        request.cost = 1 + below(8);
+        uint64_t now = time - 2000 + below(2000);
+        if (weir_take(it.twin, &request, now, NULL) == 1)
+            alone_want("a charge", 1, (uint64_t)weir_take(it.limiter, &request, now, NULL));
+    }
+}
+
+/* A refused call, and what it is told. */
+struct turn {
+    weir_request request;
+    uint64_t now;
+    bool whole;
+    weir_decision told;
+};
+
+/* Not late, on the key. False: none was found. */
+static bool any_refused(const unsigned char *key, uint64_t time, struct turn *turn)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        turn->request = weir_request_for(key, 1);
+        turn->request.cost = below(4) == 0 ? 1 + below(40) : 1 + below(8);
+        turn->request.plan = below(3) == 0;
+        turn->now = time - 500 + below(3000);
+        turn->whole = below(3) != 0;
+        if (weir_peek(it.twin, &turn->request, turn->now, &turn->told) == 0 && turn->told.flags == 0)
+            return true;
+    }
+    return false;
+}
+
+static uint64_t end_of(const struct turn *turn)
+{
+    return turn->told.retry_after_ns == WEIR_NEVER ? WEIR_NEVER : turn->now + turn->told.retry_after_ns;
+}
+
+/* There are words for both: two verdicts, a verdict and a decision, or two decisions by one rule and plan that end
+ * together, or that tell the same of what remains. A sole counter tells everything. */
+static bool has_room(const struct turn *a, const struct turn *b)
+{
+    if (it.sole || !a->whole || !b->whole)
+        return true;
+    uint64_t grows[2] = {a->now + a->told.release_after_ns, b->now + b->told.release_after_ns};
+    bool idle[2] = {a->told.release_after_ns == 0, b->told.release_after_ns == 0};
+    return a->request.plan == b->request.plan && a->told.rule == b->told.rule &&
+           (end_of(a) == end_of(b) || (a->told.remaining == b->told.remaining && idle[0] == idle[1] &&
+                                       (idle[0] || grows[0] == grows[1])));
+}
+
+/* Two calls in turn: the first few are worked out. */
+static void two_in_turn(uint64_t time)
+{
+    unsigned char key = (unsigned char)below(KEYS);
+    struct turn turn[2];
+    weir_decision decision;
+    charge_anew(key, time);
+    if (!any_refused(&key, time, &turn[0]) || !any_refused(&key, time, &turn[1]) || !has_room(&turn[0], &turn[1]))
+        return;
+    for (unsigned i = 0; i < 10; i++) {
+        const struct turn *now = &turn[i % 2];
+        int verdict = call(&now->request, now->now, below(2) == 0, now->whole ? &decision : NULL);
+        alone_want("verdict in turn", 0, (uint64_t)verdict);
+        if (i < 6)
+            continue;
+        alone_want("writes of two refusals in turn", 0, writes);
+        it.turns++;
+    }
+    charge_anew(key, time);
 }
 
 /* What has no charge is refused, and peeked at, without a trace. */
@@ -197,10 +287,14 @@ int main(void)
         uint64_t time = 1000000;
         for (unsigned i = 0; i < CALLS; i++)
             one_call(&time);
+        for (unsigned i = 0; i < TURNS; i++) {
+            two_in_turn(time);
+            one_call(&time);
+        }
         unknown_keys();
         weir_close(it.limiter);
         weir_close(it.twin);
     }
-    printf("%" PRIu64 " refusals wrote nothing\n", it.covered);
-    return it.covered == 0;
+    printf("%" PRIu64 " refusals wrote nothing, nor did %" PRIu64 " in turn\n", it.covered, it.turns);
+    return it.covered == 0 || it.turns == 0;
 }

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <weir/weir.h>
 
-enum { SCENE_BATCH = 32, SCENE_BEFORE = 3 };
+enum { SCENE_BATCH = 32, SCENE_BEFORE = 4 };
 
 #define SCENE_NOW (1000 * WEIR_SECOND)
 

@@ -2,7 +2,8 @@
  * Guarantee F, to the byte: after the keys have expired, one sweep made max_lateness later and one reclaim leave at
  * most
  *
- *     64 KiB + 160 a live key (nodes: + 192, and 8 a bucket) + 8 (with costs 16) a live record + 6 x most keys ever
+ *     64 KiB + 160 a live key (nodes: + 192, 112 for a second rule, and 8 a bucket) + 8 (with costs 16) a live record
+ *            + 6 x most keys ever
  *
  * with no key, with some keys alive, after one record each or many; and it stays so round after round. (The contract
  * says 8 x most keys, after any length of time; what has not lasted long, as here, leaves less, and is held to that.)
@@ -63,7 +64,7 @@ static uint64_t bound(const rule_set *set, uint64_t live, uint64_t records, uint
         if (set->rules[i].algorithm == WEIR_LOG)
             record += set->rules[i].meter == WEIR_PER_COST ? 16 : 8;
     }
-    key += set->inline_state ? 0 : 192;
+    key += set->inline_state ? 0 : 192 + 112 * (set->count - 1);
     return 65536 + live * key + records * record + 6 * peak;
 }
 

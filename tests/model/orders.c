@@ -109,7 +109,7 @@ static bool no_copy(void)
     return got(r[0]) == 1 && got(r[1]) == 0;
 }
 
-/* Two publications of a refusal: Y is the tag, Z a field. */
+/* Two publications of a refusal: Y is the tag, which is 0 where nothing holds, Z a field. */
 static void refusal(int twin)
 {
     store(Z, 1, L);

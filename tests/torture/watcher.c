@@ -85,7 +85,7 @@ static void look_segment(const pin *self)
 
 static void look_node(const weiri_node *node)
 {
-    const weiri_a64 *words = &node->refusal.from; /* the first of them */
+    const weiri_a64 *words = node->refusal.other; /* the first of them */
     for (unsigned i = 0; i < sizeof(node->refusal) / sizeof(*words); i++)
         (void)poison_found(weiri_load_acquire_64(&words[i]));
 }

@@ -1,11 +1,9 @@
 /*
- * Published refusals: what they cover, that they say what the lock's path would, and what takes them back.
+ * Published refusals, on a node alone: what they cover, and which give way to which. Guarantee E.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "limiter_bench.h"
-
-/* --- on a node alone --- */
 
 struct scene {
     weir limiter;
@@ -25,7 +23,23 @@ static void scene_publish(struct scene *scene, bool costs, uint64_t until, const
     scene->limiter.costs = costs;
     scene->limits = (weiri_limits){.version = 7, .limit = {10, 20}};
     weiri_ask ask = ask_of(scene, 100, 5);
-    weiri_refusal_publish(&scene->node, &ask, until, decision);
+    weiri_refusal_publish(&scene->node, &ask, 0, until, decision);
+}
+
+static void publish(struct scene *scene, uint64_t now, uint64_t cost, uint64_t until, const weir_decision *decision)
+{
+    weiri_ask ask = ask_of(scene, now, cost);
+    weiri_refusal_publish(&scene->node, &ask, 0, until, decision);
+}
+
+static uint64_t tag_of(const weiri_node *node)
+{
+    return weiri_load_acquire_64(&node->refusal.tag);
+}
+
+static bool published(const weiri_node *node)
+{
+    return (tag_of(node) & WEIRI_HOLDS) != 0;
 }
 
 static bool covers(struct scene *scene, uint64_t now, uint64_t cost, uint64_t floor, weir_decision *decision)
@@ -150,280 +164,268 @@ Test(refusal, of_less_that_still_holds_is_not_replaced_by_one_of_more)
 {
     struct scene s;
     scene_publish(&s, true, 200, NULL);
-    uint64_t tag = weiri_load_relaxed_64(&s.node.refusal.tag);
+    uint64_t tag = tag_of(&s.node);
 
-    weiri_ask more = ask_of(&s, 150, 6), less = ask_of(&s, 150, 4), later = ask_of(&s, 200, 6);
-    weiri_refusal_publish(&s.node, &more, 300, &whole);
-    cr_assert_eq(weiri_load_relaxed_64(&s.node.refusal.tag), tag);
+    publish(&s, 150, 6, 300, NULL); /* covered */
+    cr_assert_eq(tag_of(&s.node), tag);
+    publish(&s, 150, 6, 300, &whole); /* the verdict is covered, the decision is not: beside it */
+    publish(&s, 160, 7, 400, &whole); /* another: in the place of the larger */
     cr_assert(covers(&s, 150, 5, 0, NULL));
-    weiri_refusal_publish(&s.node, &later, 300, &whole); /* the one of 5 has ended */
+    cr_assert(covers(&s, 170, 7, 0, &(weir_decision){0}));
+    cr_assert(!covers(&s, 170, 6, 0, &(weir_decision){0}));
+    publish(&s, 200, 6, 300, &whole); /* the one of 5 has ended */
     cr_assert(covers(&s, 299, 6, 0, NULL));
     cr_assert(!covers(&s, 150, 5, 0, NULL));
-    weiri_refusal_publish(&s.node, &less, 180, NULL);
+    publish(&s, 150, 4, 180, NULL);
     cr_assert(covers(&s, 150, 4, 0, NULL));
-    s.limits.version = 8; /* another set of limits: of no use to calls under this one */
-    weiri_refusal_publish(&s.node, &more, 300, NULL);
+    s.limits.version = 8;
+    publish(&s, 150, 6, 300, NULL);
     cr_assert(covers(&s, 299, 6, 0, NULL));
+}
+
+Test(refusal, whole_decisions_of_two_costs_in_turn_are_told)
+{
+    struct scene s;
+    weir_decision decision, seven = whole;
+    scene_publish(&s, true, 200, &whole);
+    seven.release_after_ns = 49; /* at 101: the same time */
+    publish(&s, 101, 7, 300, &seven);
+    uint64_t tag = tag_of(&s.node);
+
+    for (unsigned i = 0; i < 4; i++) {
+        cr_assert(covers(&s, 110, 5, 0, &decision));
+        cr_assert(decision.rule == 1 && decision.limit == 20 && decision.remaining == 3);
+        cr_assert(decision.retry_after_ns == 90 && decision.release_after_ns == 40);
+        cr_assert(covers(&s, 110, 7, 0, &decision));
+        cr_assert(decision.rule == 1 && decision.limit == 20 && decision.remaining == 3);
+        cr_assert(decision.retry_after_ns == 190 && decision.release_after_ns == 40);
+        publish(&s, 110, 5, 200, &(weir_decision){0}); /* already told: nothing is written */
+        cr_assert_eq(tag_of(&s.node), tag);
+    }
+    cr_assert(covers(&s, 100, 7, 0, &decision)); /* since the earlier one */
+    cr_assert(!covers(&s, 99, 7, 0, &decision));
+    cr_assert(!covers(&s, 110, 6, 0, &decision));
+    cr_assert(!covers(&s, 110, 8, 0, &decision));
+    cr_assert(covers(&s, 250, 7, 0, NULL));
+    cr_assert(!covers(&s, 250, 6, 0, NULL));
+    seven.release_after_ns = 50;
+    publish(&s, 100, 9, 300, &seven); /* ends as that of 7 */
+    cr_assert(covers(&s, 110, 5, 0, &decision));
+    cr_assert(covers(&s, 110, 7, 0, &decision));
+    cr_assert(covers(&s, 110, 8, 0, &decision));
+    cr_assert_eq(decision.retry_after_ns, 190);
+}
+
+Test(refusal, of_two_costs_by_two_rules_the_older_is_a_verdict)
+{
+    struct scene s;
+    weir_decision decision, seven = whole;
+    scene_publish(&s, true, 200, &whole);
+    seven.rule = 0;
+    publish(&s, 100, 7, 300, &seven);
+
+    cr_assert(covers(&s, 110, 7, 0, &decision));
+    cr_assert(decision.rule == 0 && decision.limit == 10);
+    cr_assert(!covers(&s, 110, 5, 0, &decision));
+    cr_assert(covers(&s, 199, 5, 0, NULL));
+    cr_assert(!covers(&s, 200, 5, 0, NULL));
+    publish(&s, 110, 6, 250, NULL); /* covered */
+    cr_assert(covers(&s, 110, 7, 0, &decision));
+    publish(&s, 110, 4, 150, NULL); /* a verdict leaves the decision where it is */
+    cr_assert(covers(&s, 110, 4, 0, NULL));
+    cr_assert(covers(&s, 110, 7, 0, &decision));
+}
+
+/* Published at 100 for a cost of 5, rule 1, ends at 200, 3 remain until 150; and then another of 9. */
+static void publish_beside(struct scene *scene, uint64_t at, uint64_t until, weir_decision decision)
+{
+    scene_publish(scene, true, 200, &whole);
+    publish(scene, at, 9, until, &decision);
+}
+
+Test(refusal, costs_between_two_that_end_together_are_told_like_them)
+{
+    struct scene s;
+    weir_decision decision;
+
+    publish_beside(&s, 110, 200, (weir_decision){.rule = 1, .remaining = 3, .release_after_ns = 40});
+    for (uint64_t cost = 0; cost < 14; cost++)
+        cr_assert_eq(covers(&s, 100, cost, 0, &decision), cost >= 5 && cost <= 9);
+    cr_assert(!covers(&s, 99, 7, 0, &decision)); /* from the earlier on */
+    cr_assert_eq(tag_of(&s.node) & WEIRI_HOLDS, WEIRI_HOLDS_ONE); /* which has room for both */
+    publish(&s, 100, 3, 200, &whole);
+    cr_assert(covers(&s, 149, 3, 0, &decision));
+    cr_assert(covers(&s, 149, 9, 0, &decision));
+
+    /* The span of another time is that of all of them. */
+    publish_beside(&s, 150, 200, (weir_decision){.rule = 1, .remaining = 4, .release_after_ns = 20});
+    for (uint64_t now = 90; now < 180; now++) {
+        cr_assert_eq(covers(&s, now, 7, 0, &decision), now >= 100 && now < 170);
+        cr_assert(now < 100 || now >= 170 || decision.remaining == (now < 150 ? 3 : 4));
+    }
+    /* Not those that end at another time, by another rule, or under other limits. */
+    publish_beside(&s, 100, 201, (weir_decision){.rule = 1, .remaining = 3, .release_after_ns = 50});
+    cr_assert(covers(&s, 100, 5, 0, &decision) && covers(&s, 100, 9, 0, &decision));
+    cr_assert(!covers(&s, 100, 7, 0, &decision));
+    publish_beside(&s, 100, 200, (weir_decision){.rule = 0, .remaining = 3, .release_after_ns = 50});
+    cr_assert(covers(&s, 100, 9, 0, &decision));
+    cr_assert(!covers(&s, 100, 7, 0, &decision));
+    scene_publish(&s, true, 200, &whole);
+    s.limits.version = 8;
+    publish(&s, 100, 9, 200, &whole);
+    cr_assert(covers(&s, 100, 9, 0, &decision));
+    cr_assert(!covers(&s, 100, 7, 0, &decision));
+}
+
+Test(refusal, tells_of_costs_as_far_as_there_is_room)
+{
+    struct scene s;
+    weir_decision decision;
+    const uint64_t farthest = 5 + WEIRI_COSTS_ALL - 1;
+
+    scene_publish(&s, true, 200, &whole);
+    publish(&s, 100, farthest, 200, &whole);
+    cr_assert(covers(&s, 100, 5, 0, &decision) && covers(&s, 100, farthest, 0, &decision));
+    cr_assert(!covers(&s, 100, farthest + 1, 0, &decision));
+    publish(&s, 100, farthest + 1, 200, &whole); /* told beside */
+    cr_assert(covers(&s, 100, 5, 0, &decision) && covers(&s, 100, farthest + 1, 0, &decision));
+    publish(&s, 100, UINT64_MAX, 200, &whole);
+    cr_assert(covers(&s, 100, 5, 0, &decision) && covers(&s, 100, UINT64_MAX, 0, &decision));
+}
+
+Test(refusal, under_a_version_beyond_all_reason_is_not_published)
+{
+    struct scene s;
+    scene_publish(&s, true, 200, &whole);
+    s.limits.version = WEIRI_VERSION_MAX;
+    publish(&s, 100, 5, 200, &whole);
+    cr_assert(covers(&s, 100, 5, 0, NULL));
+    s.limits.version = WEIRI_VERSION_MAX + 1;
+    cr_assert(!covers(&s, 100, 5, 0, NULL));
+    publish(&s, 100, 5, 200, &whole);
+    cr_assert(!covers(&s, 100, 5, 0, NULL));
+    s.limits.version = WEIRI_VERSION_MAX;
+    cr_assert(covers(&s, 100, 5, 0, NULL));
+}
+
+Test(refusal, above_the_limit_of_the_first_rule_every_cost_is_told)
+{
+    struct scene s;
+    weir_decision decision, never = {.rule = 0, .limit = 10, .remaining = 3, .retry_after_ns = WEIR_NEVER};
+    scene_publish(&s, true, 200, NULL);
+    publish(&s, 100, 77, WEIR_NEVER, &never);
+
+    for (uint64_t cost = 5; cost < 14; cost++)
+        cr_assert_eq(covers(&s, 100, cost, 0, &decision), cost > 10); /* the limit */
+    cr_assert(covers(&s, 100, UINT64_MAX, 0, &decision));
+    cr_assert_eq(decision.retry_after_ns, WEIR_NEVER);
+    never.rule = 1; /* the first might be above its limit too at a larger cost */
+    scene_publish(&s, true, WEIR_NEVER, &never);
+    cr_assert(covers(&s, 100, 5, 0, &decision));
+    cr_assert(!covers(&s, 100, 6, 0, &decision));
+}
+
+Test(refusal, under_two_plans_in_turn_both_verdicts_hold)
+{
+    struct scene s;
+    weir_decision decision, other = whole;
+    other.remaining = 1;
+    scene_publish(&s, true, 200, &whole);
+    s.limits.version = 8;
+    publish(&s, 100, 5, 250, &other);
+
+    for (s.limits.version = 0; s.limits.version < 10; s.limits.version++) {
+        bool known = s.limits.version == 7 || s.limits.version == 8;
+        cr_assert_eq(covers(&s, 199, 5, 0, NULL), known);
+        cr_assert_eq(covers(&s, 149, 5, 0, &decision), s.limits.version == 8); /* the newer one */
+        cr_assert_eq(covers(&s, 200, 5, 0, NULL), s.limits.version == 8);
+    }
+    cr_assert_eq(decision.remaining, 1);
+    /* Whatever is worked out under one, in turn for ever, the other's verdict stays. */
+    for (uint64_t now = 160; now < 190; now += 10)
+        for (unsigned plan = 0; plan < 2; plan++) {
+            s.limits.version = 7 + plan;
+            other.release_after_ns = 10;
+            publish(&s, now, 5, plan ? 250 : 200, &other);
+            cr_assert(covers(&s, now, 5, 0, &decision));
+            s.limits.version = 8 - plan;
+            cr_assert(covers(&s, now, 5, 0, NULL));
+        }
+}
+
+Test(refusal, on_either_side_of_what_remains_both_are_told)
+{
+    struct scene s;
+    weir_decision decision, after = whole;
+    scene_publish(&s, true, 300, &whole); /* remaining grows at 150 */
+    after.remaining = 8;
+    publish(&s, 160, 5, 300, &after);
+    uint64_t tag = tag_of(&s.node);
+    for (uint64_t now = 90; now < 220; now++) {
+        bool before = now >= 100 && now < 150, later = now >= 160 && now < 210;
+        cr_assert_eq(covers(&s, now, 5, 0, &decision), before || later);
+        if (before || later)
+            cr_assert(decision.remaining == (before ? 3 : 8) && decision.retry_after_ns == 300 - now &&
+                      decision.release_after_ns == (before ? 150 : 210) - now);
+        cr_assert(!covers(&s, now, 6, 0, &decision));
+    }
+    cr_assert_eq(tag_of(&s.node), tag);
+}
+
+Test(refusal, of_a_late_call_is_told_to_late_ones_from_its_floor_on)
+{
+    struct scene s;
+    weir_decision decision, late = whole; /* told at 100: ends at 200, grows at 150 */
+    late.flags = WEIR_LATE;
+    scene_publish(&s, true, 200, NULL);
+    weiri_refusal_clear(&s.node);
+    weiri_ask ask = ask_of(&s, 100, 5);
+    weiri_refusal_publish(&s.node, &ask, 120, 200, &late);
+
+    for (uint64_t now = 90; now < 160; now++)
+        for (uint64_t floor = 90; floor < 160; floor++) {
+            uint64_t time = now > floor ? now : floor;
+            cr_assert(covers(&s, now, 5, floor, NULL));
+            cr_assert_eq(covers(&s, now, 5, floor, &decision), time >= 120 && time < 150);
+            if (time < 120 || time >= 150)
+                continue;
+            cr_assert_eq(decision.flags, floor > now ? WEIR_LATE : 0);
+            cr_assert(decision.retry_after_ns == 200 - now && decision.release_after_ns == 150 - now);
+        }
+    /* One that was not late takes back to its time what is told, and tells the late no more. */
+    publish(&s, 110, 5, 200, &(weir_decision){.rule = 1, .remaining = 3, .release_after_ns = 40});
+    cr_assert(covers(&s, 110, 5, 0, &decision));
+    cr_assert(!covers(&s, 110, 5, 125, &decision));
+    weiri_refusal_publish(&s.node, &ask, 125, 200, &late);
+    cr_assert(covers(&s, 110, 5, 125, &decision));
+    cr_assert(!covers(&s, 110, 5, 124, &decision));
+    cr_assert(!covers(&s, 110, 5, 0, &decision));
 }
 
 Test(refusal, is_gone_when_cleared_and_no_tag_comes_back)
 {
     struct scene s;
     scene_publish(&s, true, 200, &whole);
-    weiri_ask ask = ask_of(&s, 100, 5);
     weir_decision decision;
-    uint64_t last = weiri_load_acquire_64(&s.node.refusal.tag);
+    uint64_t last = tag_of(&s.node);
 
-    cr_assert_neq(last, 0);
+    cr_assert(published(&s.node));
     for (unsigned i = 0; i < 5; i++) {
         weiri_refusal_clear(&s.node);
+        uint64_t cleared = tag_of(&s.node);
+        cr_assert_gt(cleared, last);
         weiri_refusal_clear(&s.node);
-        cr_assert_eq(weiri_load_acquire_64(&s.node.refusal.tag), 0);
+        cr_assert_eq(tag_of(&s.node), cleared);
+        cr_assert(!published(&s.node));
         cr_assert(!covers(&s, 100, 5, 0, NULL));
         cr_assert(!covers(&s, 100, 5, 0, &decision));
-        weiri_refusal_publish(&s.node, &ask, 200, &whole);
-        weiri_refusal_publish(&s.node, &ask, 201, &whole);
-        cr_assert_eq(weiri_load_acquire_64(&s.node.refusal.tag), last + 2);
-        last += 2;
-        cr_assert(covers(&s, 200, 5, 0, NULL)); /* the later one */
+        publish(&s, 100, 5, 200, &whole);
+        cr_assert_gt(tag_of(&s.node), cleared);
+        last = tag_of(&s.node);
+        publish(&s, 100, 6, 201, &whole);
+        cr_assert_gt(tag_of(&s.node), last);
+        last = tag_of(&s.node);
+        cr_assert(covers(&s, 200, 6, 0, NULL));
+        cr_assert(!covers(&s, 200, 5, 0, NULL));
     }
-}
-
-/* --- on a limiter --- */
-
-static const weir_rule layouts[][2] = {
-    {{.limit = 5, .window_ns = 20, .algorithm = WEIR_LOG, .meter = WEIR_PER_COST}},
-    {{.limit = 3, .window_ns = 20, .algorithm = WEIR_LOG, .meter = WEIR_PER_REQUEST}},
-    {{.limit = 5, .window_ns = 20, .algorithm = WEIR_BUCKETS, .meter = WEIR_PER_COST, .buckets = 5}},
-    {{.limit = 5, .window_ns = 10, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_COST},
-     {.limit = 3, .window_ns = 20, .algorithm = WEIR_LOG, .meter = WEIR_PER_REQUEST}},
-    {{.limit = 9, .window_ns = 30, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_COST},
-     {.limit = 4, .window_ns = 8, .algorithm = WEIR_BUCKETS, .meter = WEIR_PER_COST, .buckets = 4}},
-};
-
-enum { LAYOUTS = sizeof layouts / sizeof *layouts };
-
-static weir *open_layout(struct bench *bench, size_t layout)
-{
-    weir *limiter = bench_open(bench, layouts[layout], layouts[layout][1].algorithm ? 2 : 1, UINT64_MAX);
-    cr_assert(limiter->nodes);
-    return limiter;
-}
-
-/* Is the call answered by what is published, without the lock? */
-static bool covered(weir *limiter, const weir_identity *key, uint64_t now, uint64_t cost, weir_decision *decision)
-{
-    weiri_ask ask = {.limiter = limiter, .identity = key, .now = now, .cost = cost};
-    ask.limits = weiri_load_acquire_pointer(&limiter->plan[0]);
-    return weiri_refusal_covers(node_of(limiter, key), &ask, 0, decision);
-}
-
-/* What the lock says: nothing is published any more, and the peek does not publish where it accepts. */
-static int by_lock(weir *limiter, const weir_identity *key, uint64_t now, uint64_t cost, weir_decision *decision)
-{
-    weir_request request = request_for(key, cost);
-    weiri_refusal_clear(node_of(limiter, key));
-    return weir_peek(limiter, &request, now, decision);
-}
-
-/* Takes a refusal at `at`, then holds what it covers against the lock at each instant and cost. Returns how often. */
-static uint64_t compare(weir *limiter, const weir_identity *key, uint64_t at, uint64_t cost)
-{
-    weir_request request = request_for(key, cost);
-    weir_decision first, published, wanted;
-    uint64_t whole_ones = 0, verdicts = 0;
-
-    if (weir_peek(limiter, &request, at, &first) == 1)
-        return 0;
-    for (uint64_t now = 0; now < 100; now++)
-        for (uint64_t asked = 0; asked <= 10; asked++) {
-            uint64_t value[2];
-            by_lock(limiter, key, at, cost, &first); /* publishes it anew */
-            bool verdict = covered(limiter, key, now, asked, NULL);
-            bool all = covered(limiter, key, now, asked, &published);
-            int answer = by_lock(limiter, key, now, asked, &wanted);
-            cr_assert(!verdict || answer == 0, "cost %" PRIu64 " at %" PRIu64 " after %" PRIu64 " at %" PRIu64, asked,
-                      now, cost, at);
-            cr_assert(!all || verdict);
-            if (all) {
-                const char *field = decision_difference(&wanted, &published, &value[0], &value[1]);
-                cr_assert_null(field, "%s: %" PRIu64 " by the lock, %" PRIu64 " published; cost %" PRIu64 " at %" PRIu64
-                               " after %" PRIu64, field, value[0], value[1], asked, now, at);
-            }
-            verdicts += verdict;
-            whole_ones += all;
-            /* It ends no earlier than need be: at its own cost, up to the wait that was told. */
-            if (asked == cost && first.retry_after_ns != WEIR_NEVER)
-                cr_assert_eq(verdict, now < at + first.retry_after_ns);
-        }
-    cr_assert_gt(verdicts, 0);
-    return whole_ones;
-}
-
-Test(refusal, what_it_covers_is_what_the_lock_says_at_every_instant, .timeout = 120)
-{
-    for (size_t layout = 0; layout < LAYOUTS; layout++) {
-        struct bench bench;
-        weir *limiter = open_layout(&bench, layout);
-        weir_identity key = key_at(limiter, 0, 1, 1);
-        uint64_t whole_ones = 0;
-
-        for (uint64_t now = 12; now < 20; now += 3)
-            take(limiter, &key, 2, now);
-        for (uint64_t at = 8; at < 45; at += 4)
-            for (uint64_t cost = 1; cost <= 10; cost += 1 + cost / 3)
-                whole_ones += compare(limiter, &key, at, cost);
-        cr_assert_gt(whole_ones, 0);
-        bench_close(&bench);
-    }
-}
-
-Test(refusal, is_answered_without_the_lock)
-{
-    for (size_t layout = 0; layout < LAYOUTS; layout++) {
-        struct bench bench;
-        weir *limiter = open_layout(&bench, layout);
-        weir_identity key = key_at(limiter, 0, 1, 1);
-        weir_request request = request_for(&key, 4);
-        weir_decision decision, again;
-
-        while (weir_take(limiter, &request, 1, &decision) == 1)
-            ;
-        weiri_node *node = node_of(limiter, &key);
-        cr_assert(weiri_spinlock_try(&node->lock)); /* from here on, who needs the lock waits for ever */
-        cr_assert_eq(weir_take(limiter, &request, 1, &again), 0);
-        cr_assert_eq(memcmp(&decision, &again, sizeof again), 0);
-        cr_assert_eq(weir_take(limiter, &request, 0, NULL), 0);
-        cr_assert_eq(weir_peek(limiter, &request, 1, &again), 0);
-        request.cost = 5;
-        cr_assert_eq(weir_take(limiter, &request, 1, NULL), 0);
-        weiri_spinlock_unlock(&node->lock);
-        bench_close(&bench);
-    }
-}
-
-/* A node with a refusal of cost 3 at 1, published. */
-static weiri_node *refused(struct bench *bench, weir_identity *key)
-{
-    weir *limiter = open_layout(bench, 0);
-    *key = key_at(limiter, 0, 1, 1);
-    weir_request request = request_for(key, 3);
-    weir_decision decision;
-
-    cr_assert_eq(weir_take(limiter, &request, 1, NULL), 1);
-    cr_assert_eq(weir_take(limiter, &request, 1, &decision), 0);
-    cr_assert_eq(decision.retry_after_ns, 20);
-    cr_assert(covered(limiter, key, 1, 3, NULL));
-    return node_of(limiter, key);
-}
-
-Test(refusal, is_cleared_by_a_charge)
-{
-    struct bench bench;
-    weir_identity key;
-    weiri_node *node = refused(&bench, &key);
-    weir_request two = request_for(&key, 2), one = request_for(&key, 1);
-    weir_decision decision;
-
-    cr_assert_eq(weir_take(bench.limiter, &two, 5, NULL), 1); /* smaller than what is refused */
-    cr_assert_eq(weiri_load_acquire_64(&node->refusal.tag), 0);
-    cr_assert_eq(weir_take(bench.limiter, &one, 5, &decision), 0);
-    cr_assert_eq(decision.remaining, 0);
-    cr_assert_eq(decision.retry_after_ns, 16);
-    cr_assert(covered(bench.limiter, &key, 20, 3, NULL));
-    cr_assert(!covered(bench.limiter, &key, 21, 3, NULL));
-    bench_close(&bench);
-}
-
-Test(refusal, is_cleared_by_a_charge_whatever_the_rules)
-{
-    for (size_t layout = 0; layout < LAYOUTS; layout++) {
-        struct bench bench;
-        weir *limiter = open_layout(&bench, layout);
-        weir_identity key = key_at(limiter, 0, 1, 1);
-        uint64_t cleared = 0;
-
-        cr_assert_eq(take(limiter, &key, 1, 1), 1);
-        for (uint64_t now = 1; now < 200; now++) {
-            if (take(limiter, &key, 9, now) == 1 || take(limiter, &key, 1, now) == 0)
-                continue; /* refused, then less accepted */
-            cr_assert_eq(weiri_load_acquire_64(&node_of(limiter, &key)->refusal.tag), 0, "layout %zu", layout);
-            cleared++;
-        }
-        cr_assert(cleared > 0 || layout == 1, "layout %zu", layout); /* there all calls weigh the same */
-        bench_close(&bench);
-    }
-}
-
-Test(refusal, is_not_cleared_by_what_charges_nothing)
-{
-    struct bench bench;
-    weir_identity key;
-    weiri_node *node = refused(&bench, &key);
-    weir_request two = request_for(&key, 2), none = request_for(&key, 0);
-    uint64_t tag = weiri_load_acquire_64(&node->refusal.tag);
-
-    cr_assert_eq(weir_peek(bench.limiter, &two, 5, NULL), 1);
-    cr_assert_eq(weir_take(bench.limiter, &none, 5, NULL), 1);
-    cr_assert_eq(weiri_load_acquire_64(&node->refusal.tag), tag);
-    bench_close(&bench);
-}
-
-Test(refusal, is_cleared_by_a_reset)
-{
-    struct bench bench;
-    weir_identity key;
-    weiri_node *node = refused(&bench, &key);
-    weir_request three = request_for(&key, 3);
-
-    cr_assert_eq(weir_reset(bench.limiter, &three), 0);
-    cr_assert_eq(weiri_load_acquire_64(&node->refusal.tag), 0);
-    cr_assert_eq(weir_take(bench.limiter, &three, 1, NULL), 1);
-    bench_close(&bench);
-}
-
-Test(refusal, masks_no_other_limit_and_refuses_by_a_lowered_one)
-{
-    struct bench bench;
-    weir_identity key;
-    weiri_node *node = refused(&bench, &key);
-    weir_request three = request_for(&key, 3), one = request_for(&key, 1);
-    weir_decision decision;
-
-    cr_assert_eq(weir_set_limits(bench.limiter, 0, &(uint64_t){2}, 1), 0);
-    cr_assert(!covered(bench.limiter, &key, 1, 3, NULL));
-    cr_assert_eq(weir_take(bench.limiter, &three, 1, &decision), 0);
-    cr_assert_eq(decision.limit, 2);
-    cr_assert_eq(decision.remaining, 0);
-    cr_assert_eq(decision.retry_after_ns, WEIR_NEVER); /* 3 is more than 2 */
-    cr_assert_eq(weir_take(bench.limiter, &one, 1, NULL), 0);
-    cr_assert_eq(weir_set_limits(bench.limiter, 0, &(uint64_t){6}, 1), 0);
-    cr_assert_eq(weir_take(bench.limiter, &three, 1, NULL), 1);
-    cr_assert_eq(weir_take(bench.limiter, &three, 1, NULL), 0);
-    /* The same limit again is another object: refused all the same, by the lock. */
-    cr_assert_eq(weir_set_limits(bench.limiter, 0, &(uint64_t){6}, 1), 0);
-    cr_assert(!covered(bench.limiter, &key, 1, 3, NULL));
-    cr_assert_eq(weir_take(bench.limiter, &three, 1, NULL), 0);
-    cr_assert(covered(bench.limiter, &key, 1, 3, NULL));
-    cr_assert_eq(node_of(bench.limiter, &key), node);
-    bench_close(&bench);
-}
-
-Test(refusal, at_a_raised_floor_is_not_published)
-{
-    struct bench bench;
-    weir_identity key;
-    weiri_node *node = refused(&bench, &key);
-    weir_request three = request_for(&key, 3);
-    weir_decision decision;
-
-    weiri_refusal_clear(node);
-    node->drop = 10; /* as a sweep leaves it that trimmed this node */
-    cr_assert_eq(weir_take(bench.limiter, &three, 5, &decision), 0);
-    cr_assert_eq(decision.flags, WEIR_LATE);
-    cr_assert_eq(weiri_load_acquire_64(&node->refusal.tag), 0);
-    cr_assert_eq(weir_take(bench.limiter, &three, 10, &decision), 0);
-    cr_assert_eq(decision.flags, 0);
-    cr_assert_neq(weiri_load_acquire_64(&node->refusal.tag), 0);
-    bench_close(&bench);
 }
