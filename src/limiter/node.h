@@ -98,9 +98,9 @@ typedef struct weiri_refusal {
             weiri_a64 low;       /* smallest cost it holds for */
             weiri_a64 terms;     /* version of limits : 36 | costs above `low` that end so : 24 | rule : 3 | late : 1 */
         };
-        struct {
-            weiri_a64 unused[2];
-            weiri_a64 drop, index, current, previous; /* of the only rule */
+        struct { /* of the only rule, with no terms at all */
+            weiri_a64 unused;
+            weiri_a64 drop, index, current, previous;
         };
     };
     weiri_a64 tag;

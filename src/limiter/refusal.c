@@ -34,14 +34,22 @@ static inline uint64_t version_of(uint64_t terms)
 
 /* --- read: all fields acquire, see node.h --- */
 
-/* The verdict, and the whole decision where that is asked for. What the floor has let expire does not refuse: `time` is
- * no earlier; of calls before it only what is late for sure is told. */
+/* The verdict. What the floor has let expire does not refuse: `time` is no earlier. */
+static inline bool refuses(const refused *found, const weiri_ask *ask, uint64_t time)
+{
+    return version_of(found->terms) == ask->limits->version && time < found->until && weight(ask) >= found->low;
+}
+
+/* Of what it refuses: the whole decision. Of calls before the floor only what is late for sure is told. */
+static inline bool tells(const refused *found, const weiri_ask *ask, uint64_t time)
+{
+    return weight(ask) <= found->high && time >= found->from && time < found->grows &&
+           (time == ask->now || found->terms & WEIRI_TERMS_LATE);
+}
+
 static inline bool answers(const refused *found, const weiri_ask *ask, uint64_t time, bool whole)
 {
-    return version_of(found->terms) == ask->limits->version && time < found->until &&
-           weight(ask) >= found->low &&
-           (!whole || (weight(ask) <= found->high && time >= found->from && time < found->grows &&
-                       (time == ask->now || found->terms & WEIRI_TERMS_LATE)));
+    return refuses(found, ask, time) && (!whole || tells(found, ask, time));
 }
 
 /* What a decision needs beside the verdict. */
@@ -78,7 +86,7 @@ static inline refused second_of(const weiri_refusal *refusal, const refused *fir
     return second;
 }
 
-static void fill(const refused *found, const weiri_ask *ask, uint64_t time, weir_decision *decision)
+static inline void fill(const refused *found, const weiri_ask *ask, uint64_t time, weir_decision *decision)
 {
     const uint32_t rule = found->terms >> WEIRI_TERMS_RULE & (WEIR_RULES_MAX - 1);
     *decision = (weir_decision){.flags = time > ask->now ? WEIR_LATE : 0,
@@ -89,17 +97,22 @@ static void fill(const refused *found, const weiri_ask *ask, uint64_t time, weir
                                 .release_after_ns = found->grows == UINT64_MAX ? 0 : found->grows - ask->now};
 }
 
+/* The tag still stands: after the fields, which acquire. */
+static inline bool not_torn(const weiri_refusal *refusal, uint64_t tag)
+{
+    return weiri_load_relaxed_64(&refusal->tag) == tag;
+}
+
 /* By a copy of the only counter, as if that were looked at. */
-static __attribute__((noinline)) bool counter_covers(const weiri_node *node, const weiri_ask *ask, uint64_t floor,
-                                                     uint64_t tag, weir_decision *decision)
+static bool counter_covers(const weiri_refusal *refusal, const weiri_ask *ask, uint64_t floor, uint64_t tag,
+                           weir_decision *decision)
 {
     const weiri_rules *rules = &ask->limiter->rules;
-    const weiri_refusal *refusal = &node->refusal;
     const weiri_counter counter = {.index = weiri_load_acquire_64(&refusal->index),
                                    .current = weiri_load_acquire_64(&refusal->current),
                                    .previous = weiri_load_acquire_64(&refusal->previous)};
     floor = later(floor, weiri_load_acquire_64(&refusal->drop));
-    if (weiri_load_relaxed_64(&refusal->tag) != tag) /* after the fields, which acquire */
+    if (!not_torn(refusal, tag))
         return false;
     const weiri_counter_view view = weiri_counter_look(counter, rules->rule, ask->now, floor);
     if (weiri_counter_accepts(&view, rules->rule, ask->limits->limit[0], weiri_rule_charge(rules->rule, ask->cost)))
@@ -113,31 +126,51 @@ static __attribute__((noinline)) bool counter_covers(const weiri_node *node, con
     return true;
 }
 
+static inline refused first_of(const weiri_refusal *refusal)
+{
+    return (refused){.terms = weiri_load_acquire_64(&refusal->terms),
+                     .until = weiri_load_acquire_64(&refusal->until),
+                     .low = weiri_load_acquire_64(&refusal->low)};
+}
+
+/* Whatever else holds: out of the way of the first. */
+static __attribute__((noinline)) bool second_covers(const weiri_refusal *refusal, const weiri_ask *ask, uint64_t floor,
+                                                    uint64_t tag, weir_decision *decision)
+{
+    const enum weiri_holds holds = tag & WEIRI_HOLDS;
+    if (holds == WEIRI_HOLDS_ONE)
+        return false;
+    if (holds == WEIRI_HOLDS_COUNTER)
+        return counter_covers(refusal, ask, floor, tag, decision);
+    const uint64_t time = later(ask->now, floor);
+    refused found = first_of(refusal);
+    if (decision)
+        read_rest(refusal, &found);
+    found = second_of(refusal, &found, holds);
+    if (!answers(&found, ask, time, decision != NULL))
+        return false;
+    if (decision)
+        fill(&found, ask, time, decision);
+    return not_torn(refusal, tag);
+}
+
 bool weiri_refusal_covers(const weiri_node *node, const weiri_ask *ask, uint64_t floor, weir_decision *decision)
 {
     const weiri_refusal *refusal = &node->refusal;
     const uint64_t tag = weiri_load_acquire_64(&refusal->tag); /* acquire: the fields are read after it */
-    const enum weiri_holds holds = tag & WEIRI_HOLDS;
-    if (holds == WEIRI_HOLDS_NOTHING)
+    if ((tag & WEIRI_HOLDS) == WEIRI_HOLDS_NOTHING)
         return false;
-    if (holds == WEIRI_HOLDS_COUNTER)
-        return counter_covers(node, ask, floor, tag, decision);
     const uint64_t time = later(ask->now, floor);
-    refused found = {.terms = weiri_load_acquire_64(&refusal->terms),
-                     .until = weiri_load_acquire_64(&refusal->until),
-                     .low = weiri_load_acquire_64(&refusal->low)};
-    if (decision)
-        read_rest(refusal, &found);
-    if (!answers(&found, ask, time, decision != NULL)) {
-        if (holds == WEIRI_HOLDS_ONE)
-            return false;
-        found = second_of(refusal, &found, holds);
-        if (!answers(&found, ask, time, decision != NULL))
-            return false;
-    }
-    if (decision)
-        fill(&found, ask, time, decision);
-    return weiri_load_relaxed_64(&refusal->tag) == tag; /* after the fields, which acquire */
+    refused first = first_of(refusal);
+    if (!refuses(&first, ask, time))
+        return second_covers(refusal, ask, floor, tag, decision);
+    if (!decision)
+        return not_torn(refusal, tag);
+    read_rest(refusal, &first);
+    if (!tells(&first, ask, time))
+        return second_covers(refusal, ask, floor, tag, decision);
+    fill(&first, ask, time, decision);
+    return not_torn(refusal, tag);
 }
 
 /* --- written, under the lock --- */
@@ -255,6 +288,7 @@ static void publish_counter(weiri_node *node)
     weiri_store_release_64(&refusal->index, counter->index);
     weiri_store_release_64(&refusal->current, counter->current);
     weiri_store_release_64(&refusal->previous, counter->previous);
+    weiri_store_release_64(&refusal->terms, 0); /* no limits have version 0: whoever looks here looks on */
     weiri_store_release_64(&refusal->tag, tag | WEIRI_HOLDS_COUNTER); /* release: after the fields */
 }
 
@@ -264,9 +298,7 @@ static unsigned read_all(const weiri_refusal *refusal, refused old[2])
     const enum weiri_holds holds = weiri_load_relaxed_64(&refusal->tag) & WEIRI_HOLDS;
     if (holds == WEIRI_HOLDS_NOTHING)
         return 0;
-    old[0] = (refused){.terms = weiri_load_relaxed_64(&refusal->terms),
-                       .until = weiri_load_relaxed_64(&refusal->until),
-                       .low = weiri_load_relaxed_64(&refusal->low)};
+    old[0] = first_of(refusal);
     read_rest(refusal, &old[0]);
     old[0].terms &= ~(WEIRI_COSTS_ALL << WEIRI_TERMS_COSTS);
     if (holds == WEIRI_HOLDS_ONE)
@@ -279,7 +311,7 @@ static unsigned read_all(const weiri_refusal *refusal, refused old[2])
 static bool widen(refused *new, refused *old)
 {
     refused wide = *new;
-    if (old->until != new->until || !same_span(&wide, old) || !same_costs(&wide, old))
+    if (!same_span(&wide, old) || !same_costs(&wide, old))
         return false;
     *new = wide;
     return true;

@@ -231,9 +231,13 @@ Test(refusal, of_two_costs_by_two_rules_the_older_is_a_verdict)
     cr_assert(!covers(&s, 200, 5, 0, NULL));
     publish(&s, 110, 6, 250, NULL); /* covered */
     cr_assert(covers(&s, 110, 7, 0, &decision));
+    publish(&s, 110, 9, 400, &whole); /* of the two that cover less cost the smaller stays */
+    cr_assert(covers(&s, 110, 9, 0, &decision));
+    cr_assert(covers(&s, 110, 5, 0, NULL));
+    cr_assert(!covers(&s, 250, 7, 0, NULL));
     publish(&s, 110, 4, 150, NULL); /* a verdict leaves the decision where it is */
     cr_assert(covers(&s, 110, 4, 0, NULL));
-    cr_assert(covers(&s, 110, 7, 0, &decision));
+    cr_assert(covers(&s, 110, 9, 0, &decision));
 }
 
 /* Published at 100 for a cost of 5, rule 1, ends at 200, 3 remain until 150; and then another of 9. */
@@ -289,6 +293,7 @@ Test(refusal, tells_of_costs_as_far_as_there_is_room)
     cr_assert(!covers(&s, 100, farthest + 1, 0, &decision));
     publish(&s, 100, farthest + 1, 200, &whole); /* told beside */
     cr_assert(covers(&s, 100, 5, 0, &decision) && covers(&s, 100, farthest + 1, 0, &decision));
+    cr_assert(!covers(&s, 100, farthest + 2, 0, &decision));
     publish(&s, 100, UINT64_MAX, 200, &whole);
     cr_assert(covers(&s, 100, 5, 0, &decision) && covers(&s, 100, UINT64_MAX, 0, &decision));
 }
@@ -306,6 +311,10 @@ Test(refusal, under_a_version_beyond_all_reason_is_not_published)
     cr_assert(!covers(&s, 100, 5, 0, NULL));
     s.limits.version = WEIRI_VERSION_MAX;
     cr_assert(covers(&s, 100, 5, 0, NULL));
+    s.limits.version = WEIRI_VERSION_MAX + 1 + 3;
+    publish(&s, 100, 5, 200, &whole);
+    s.limits.version = 3; /* whose low bits are the same */
+    cr_assert(!covers(&s, 100, 5, 0, NULL));
 }
 
 Test(refusal, above_the_limit_of_the_first_rule_every_cost_is_told)

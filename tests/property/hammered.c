@@ -100,5 +100,5 @@ static void run(random_source random, char wrong[200])
 
 int main(void)
 {
-    return world_main("refusals", 3000, run);
+    return world_main("hammered", 3000, run);
 }
