@@ -98,7 +98,7 @@ typedef struct weiri_refusal {
             weiri_a64 low;       /* smallest cost it holds for */
             weiri_a64 terms;     /* version of limits : 36 | costs above `low` that end so : 24 | rule : 3 | late : 1 */
         };
-        struct { /* of the only rule, with no terms at all */
+        struct { /* of the only rule; `terms` stay 0, the version of no limits */
             weiri_a64 unused;
             weiri_a64 drop, index, current, previous;
         };

@@ -194,12 +194,11 @@ static refused refused_of(const weiri_ask *ask, uint64_t floor, uint64_t until, 
     return new;
 }
 
-/* Can the words of one tell what `remaining` is of both? Then each is right since when the other is, if both are late
+/* Can the words of one tell what `remaining` is of both? It is the same until the same time. Then each is right since when the other is, if both are late
  * or neither; else since when `new` is, whose terms stand. */
 static bool same_span(refused *new, refused *old)
 {
-    if (new->grows == 0 || old->grows != new->grows || old->remaining != new->remaining ||
-        (old->terms ^ new->terms) & ~(uint64_t)WEIRI_TERMS_LATE)
+    if (new->grows == 0 || old->grows != new->grows || (old->terms ^ new->terms) & ~(uint64_t)WEIRI_TERMS_LATE)
         return false;
     if (old->terms == new->terms)
         new->from = earlier(old->from, new->from);
@@ -288,7 +287,6 @@ static void publish_counter(weiri_node *node)
     weiri_store_release_64(&refusal->index, counter->index);
     weiri_store_release_64(&refusal->current, counter->current);
     weiri_store_release_64(&refusal->previous, counter->previous);
-    weiri_store_release_64(&refusal->terms, 0); /* no limits have version 0: whoever looks here looks on */
     weiri_store_release_64(&refusal->tag, tag | WEIRI_HOLDS_COUNTER); /* release: after the fields */
 }
 

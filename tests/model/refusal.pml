@@ -84,7 +84,7 @@ inline weiri_refusal_clear() {
 #ifdef COSTS
 #define SAME_SPAN (kg != 0)
 #else
-#define SAME_SPAN (kg == rg && kr == rr)
+#define SAME_SPAN (kg == rg)
 #endif
 #ifdef SPAN
 #define SAME_COSTS true

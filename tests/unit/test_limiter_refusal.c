@@ -231,6 +231,10 @@ Test(refusal, of_two_costs_by_two_rules_the_older_is_a_verdict)
     cr_assert(!covers(&s, 200, 5, 0, NULL));
     publish(&s, 110, 6, 250, NULL); /* covered */
     cr_assert(covers(&s, 110, 7, 0, &decision));
+    publish(&s, 210, 9, 400, &whole); /* of the two that cover less cost the smaller has ended */
+    cr_assert(covers(&s, 299, 7, 0, NULL));
+    scene_publish(&s, true, 200, &whole);
+    publish(&s, 100, 7, 300, &seven);
     publish(&s, 110, 9, 400, &whole); /* of the two that cover less cost the smaller stays */
     cr_assert(covers(&s, 110, 9, 0, &decision));
     cr_assert(covers(&s, 110, 5, 0, NULL));
