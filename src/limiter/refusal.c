@@ -194,8 +194,8 @@ static refused refused_of(const weiri_ask *ask, uint64_t floor, uint64_t until, 
     return new;
 }
 
-/* Can the words of one tell what `remaining` is of both? It is the same until the same time. Then each is right since when the other is, if both are late
- * or neither; else since when `new` is, whose terms stand. */
+/* Can the words of one tell what `remaining` is of both? It is the same until the same time. Then each is right since
+ * when the other is, if both are late or neither; else since when `new` is, whose terms stand. */
 static bool same_span(refused *new, refused *old)
 {
     if (new->grows == 0 || old->grows != new->grows || (old->terms ^ new->terms) & ~(uint64_t)WEIRI_TERMS_LATE)
