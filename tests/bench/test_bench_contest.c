@@ -101,10 +101,11 @@ Test(bench_contest, errors_are_told_however_many_threads_ask)
     cr_assert_geq(found_out(contest_of(WEIR_COUNTER, 10), 2), BENCH_ROUNDS_MIN + 2);
 }
 
-/* Allowed is allowed, refused is refused, and of mixed calls about half pass; more where small costs find room. */
+/* Allowed is allowed, refused is refused, and of mixed calls about half pass; more where small costs find room, less
+ * where measuring ends in the middle of a ring's window. */
 static void check_traffic(uint32_t algorithm, uint64_t keys, bool costs, unsigned threads)
 {
-    const double least[] = {1, 0, 0.4}, most[] = {1, 0, costs ? 0.7 : 0.6};
+    const double least[] = {1, 0, costs ? 0.33 : 0.4}, most[] = {1, 0, costs ? 0.7 : 0.6};
     for (int traffic = BENCH_ALLOWED; traffic <= BENCH_MIXED; traffic++) {
         bench_contest_result result;
         bench_contest contest = contest_of(algorithm, keys);
