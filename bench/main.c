@@ -39,6 +39,20 @@ static uint64_t count_wrong(const bench_rows *rows)
     return wrong;
 }
 
+/* Rows are shown when the scenario has ended; a reader at a terminal sees that it goes on. */
+static void keep(void *rows, const bench_row *row)
+{
+    bench_rows_keep(rows, row);
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K%s: %zu rows", row->scenario, ((bench_rows *)rows)->count);
+}
+
+static void wipe_progress(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
 static int measure(const bench_command *command)
 {
     const bool tables = !command->json || strcmp(command->json, "-") != 0;
@@ -48,9 +62,10 @@ static int measure(const bench_command *command)
     if (tables)
         bench_report_machine(stdout, &machine);
     for (unsigned i = 0; i < command->scenario_count; i++) {
-        const bench_sink sink = {bench_rows_keep, &all};
+        const bench_sink sink = {keep, &all};
         const size_t before = all.count;
         failed += command->scenarios[i]->run(&command->options, &sink);
+        wipe_progress();
         if (all.count == before) {
             fprintf(stderr, "weir-bench: %s: nothing was measured: no subject asked for can do what was asked for\n",
                     command->scenarios[i]->name);
