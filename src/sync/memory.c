@@ -135,6 +135,7 @@ static weiri_retired *destroy_some(weiri_memory *memory, weiri_retired *object, 
 {
     while (object && most-- > 0) {
         weiri_retired *next = object->next;
+        __builtin_prefetch(next); /* long not touched: on its way while this one is freed */
         weiri_sub_relaxed_64(&memory->retired_bytes, object->size);
         object->destroy(memory, object);
         object = next;

@@ -25,7 +25,7 @@ weiri_census weiri_segment_census(const weiri_table *table, const weiri_segment 
 static bool all_one_side(const weiri_table *table, const weiri_segment *segment)
 {
     uint64_t sides[2] = {0, 0};
-    for (uint32_t i = 0; i < segment->capacity; i++) {
+    for (uint32_t i = 0; i < segment->capacity && (sides[0] == 0 || sides[1] == 0); i++) {
         weiri_pair identity = weiri_load_once_128(&segment->cell[i].identity);
         if (is_key(identity))
             sides[weiri_hash_bits(weiri_identity_hash(table->hash_key, identity), segment->depth, 1)]++;
