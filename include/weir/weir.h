@@ -122,9 +122,10 @@ WEIR_CHECKED bool weir_allow(weir *limiter, const void *key, size_t key_len);
  * limit of the first rule), same `rule` and `remaining`. Two are covered in turn where they are of one rule and plan
  * and end together or tell the same `remaining`, so of two costs; a verdict beside a decision, and verdicts under two
  * plans, always; any refusal of a counter that is the only rule. A third, and two that differ in more, take the lock in
- * turn; so do whole decisions of calls before a sweep's time that are not late, and the first after `remaining` has
- * grown. On a limiter without a janitor, a call that changed the table and finds more than max(1 MiB, a
- * thirty-second) of the memory retired frees some of it, or waits for one grace period, before it returns.
+ * turn; so do whole decisions of calls before a sweep's time that are not late, or whose key that sweep dropped or made
+ * smaller, and the first after `remaining` has grown. On a limiter without a janitor, a call that changed the table and
+ * finds more than max(1 MiB, a thirty-second) of the memory retired frees some of it, or waits for one grace period,
+ * before it returns.
  * Cost: one SipHash of the key, one cache line of the table; for nodes one or two more.
  * Source: sliding log and counters as in docs/algorithms.md.
  */

@@ -22,17 +22,20 @@ int weiri_unrecorded(const weir *limiter, uint32_t flag, weir_decision *decision
     return verdict;
 }
 
-/* Drops expired nodes in the key's segment, or in the next one in turn. Where the gate is closed, fewer. */
-static void drop_nodes(weiri_ask *ask, weiri_segment *segment, uint64_t time)
+/* Drops expired nodes in the key's segment, or in the next one in turn. Where the gate is closed, fewer. False: in the
+ * segment there is nothing for a migration to drop. */
+static bool drop_nodes(weiri_ask *ask, weiri_segment *segment, uint64_t time)
 {
+    enum weiri_swept swept = WEIRI_SWEEP_DEAD;
     bool held = false;
     bool holding = ask->holding || (weiri_gate_pass(&held) && held);
     if (segment)
-        weiri_sweep_nodes(ask->limiter, segment, time, false, holding);
+        swept = weiri_sweep_nodes(ask->limiter, segment, time, false, holding);
     else
         weiri_sweep_next(ask->limiter, time, holding);
     if (held)
         weiri_gate_release(true);
+    return swept != WEIRI_SWEEP_LIVE;
 }
 
 weiri_segment *weiri_find_room(weiri_ask *ask, weiri_segment *segment)
@@ -59,9 +62,8 @@ int weiri_reserve(weiri_ask *ask, weiri_segment **segment, bool *swept)
     *swept = true;
     ask->slow = true;
     uint64_t time = weiri_drop_time(limiter, ask->now);
-    if (limiter->nodes)
-        drop_nodes(ask, *segment, time);
-    if (weiri_forward(*segment) || weiri_compact(&limiter->table, *segment, time)) {
+    bool dead = !limiter->nodes || drop_nodes(ask, *segment, time);
+    if (weiri_forward(*segment) || (dead && weiri_compact(&limiter->table, *segment, time))) {
         *segment = weiri_help(&limiter->table, *segment, ask->identity->hash);
         return -1;
     }

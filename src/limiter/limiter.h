@@ -130,9 +130,15 @@ bool weiri_cell_live(const void *limiter, weiri_pair state, uint64_t time);
 bool weiri_node_live(const void *limiter, weiri_pair state, uint64_t time);
 
 /* --- sweep.c --- */
+enum weiri_swept {
+    WEIRI_SWEEP_CLOSED, /* the fork gate is closed, and some were left */
+    WEIRI_SWEEP_LIVE,   /* a migration would drop nothing */
+    WEIRI_SWEEP_DEAD
+};
+
 /* Turns the expired nodes of a segment to FRESH; `trims`: and gives back what live ones no longer need. `holding`: as
- * below. False: the fork gate is closed, and some were left. */
-bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool trims, bool holding);
+ * below. */
+enum weiri_swept weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool trims, bool holding);
 
 /* Sweeps one segment, where the last bounded sweep stopped. Inside a read section. */
 void weiri_sweep_next(weir *limiter, uint64_t time, bool holding);

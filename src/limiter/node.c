@@ -223,8 +223,7 @@ static int unrecorded(const weiri_ask *ask, const weiri_call *call, const weiri_
 /* The cell no longer holds a dead node. Whoever finds it does this; a failed swap means that somebody did, or froze. */
 static void bury(weiri_cell *cell, weiri_pair state, uint64_t drop)
 {
-    weiri_pair fresh = {{WEIRI_FRESH, drop > state.word[1] ? drop : state.word[1]}};
-    weiri_cas_128(&cell->state, state, fresh);
+    weiri_cas_128(&cell->state, state, (weiri_pair){{WEIRI_FRESH, drop}});
 }
 
 /* A charge found no memory. The answer is filled in as things stand; what a later look refuses is refused. */
@@ -243,7 +242,7 @@ static int decide_unrecorded(weiri_node *node, weiri_ask *ask, uint64_t floor, w
     return weiri_unrecorded(ask->limiter, WEIR_NO_MEMORY, decision);
 }
 
-/* No decision on the key runs earlier: the segments' floor, and when an earlier node of the key was dropped. */
+/* No decision on a key without a node runs earlier: the segments' floor, and when the last node was dropped. */
 static inline uint64_t floor_of(const weiri_spot *spot)
 {
     return spot->floor > spot->state.word[1] ? spot->floor : spot->state.word[1];
@@ -253,7 +252,7 @@ static inline uint64_t floor_of(const weiri_spot *spot)
 static int call_node(weiri_ask *ask, weiri_segment **segment, const weiri_spot *spot, weir_decision *decision)
 {
     weiri_node *node = weiri_node_of(spot->state);
-    uint64_t floor = floor_of(spot);
+    uint64_t floor = spot->floor; /* the node's own is looked at under its lock */
     weiri_node_prefetch(node);
     if (weiri_refusal_covers(node, ask, floor, decision))
         return 0;
@@ -281,6 +280,13 @@ static int call_node(weiri_ask *ask, weiri_segment **segment, const weiri_spot *
     return views.accepted;
 }
 
+/* What stands beside a node that is to be installed (N6). It expires after what was dropped before it, too. */
+static uint64_t bound_of(const weir *limiter, const weiri_node *node)
+{
+    uint64_t bound = weiri_expires_surely(&limiter->rules, node->states);
+    return bound > node->drop ? bound : node->drop;
+}
+
 /* Nothing is charged on the key, the call is accepted, and a node must be installed. */
 static int install(weiri_ask *ask, weiri_segment **segment, weiri_spot *spot, bool *swept, const weiri_call *call,
                    const weiri_views *views, weir_decision *decision)
@@ -297,6 +303,8 @@ static int install(weiri_ask *ask, weiri_segment **segment, weiri_spot *spot, bo
     if (room <= 0)
         return room == 0 ? unrecorded(ask, call, views, WEIR_TABLE_FULL, decision) : AGAIN;
     weiri_node *node = node_new(limiter); /* before claiming: a cell without a charge would help nobody */
+    if (node)
+        node->drop = spot->state.word[1]; /* 0 if there was none before it */
     bool charged = node && charge_private(ask, node, call, views);
     bool held = spot->held || (charged && weiri_claim(spot->cell, weiri_identity_pair(ask->identity)));
     if (!held)
@@ -304,7 +312,7 @@ static int install(weiri_ask *ask, weiri_segment **segment, weiri_spot *spot, bo
     if (charged && held) {
         if (decision) /* before others can charge it */
             weiri_answer(&limiter->rules, node->states, call, views, true, decision);
-        weiri_pair state = {{(uintptr_t)node, spot->state.word[1]}};
+        weiri_pair state = {{(uintptr_t)node, bound_of(limiter, node)}};
         if (weiri_cas_128(&spot->cell->state, spot->state, state))
             return 1;
     }
@@ -349,7 +357,7 @@ __attribute__((flatten)) int weiri_node_call(weiri_ask *ask, weir_decision *deci
     if (!weiri_is_node(spot.state) || !spot.cell)
         return call_slow(ask, segment, decision);
     weiri_node *node = weiri_node_of(spot.state);
-    const uint64_t floor = floor_of(&spot);
+    const uint64_t floor = spot.floor;
     weiri_node_prefetch(node);
     if (weiri_refusal_covers(node, ask, floor, decision))
         return 0;

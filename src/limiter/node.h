@@ -1,12 +1,17 @@
 /*
  * node: the state of a key that does not fit a cell. The cell's state is then
  *
- *   word 0   | node's address, or FRESH | FROZEN : 1 |        word 1   | drop time |
+ *   word 0   | node's address, or FRESH | FROZEN : 1 |        word 1   | drop time, or beside a node its bound |
  *
- *   UNINIT --install--> { node, 0 } --sweep--> { FRESH, T } --install--> { node, T } --sweep--> { FRESH, T' } ...
+ *   UNINIT --install--> { node, B } --sweep--> { FRESH, T } --install--> { node, B' } --sweep--> { FRESH, T' } ...
+ *                        B grows when a sweep has looked
  *
- * A drop time T means: a node was dropped as expired at T, and no decision on this key runs earlier any more. It stays
- * in word 1 while a later node is installed, and only grows.
+ * A drop time T means: a node was dropped as expired at T, and no decision on this key runs earlier any more. A node
+ * that is installed after it bears it in `drop`.
+ *
+ * A bound B means: the node does not expire before B, whatever happens to it (N6), so a sweep as of an earlier time
+ * need not look at the node, which is a miss and a lock. Word 1 only grows: B <= T <= B' <= T'. So who reads FRESH by its words across a later node (S3) may see it with a time between T and T'. Nothing is charged
+ * in either, and of the time such a look tells only whether the call is late: as at T, or as at T'. No swap takes it.
  *
  *   node     published refusals, the tag last | lock, dead | drop | states of the rules: heads, then rings
  *               |__ a refused call this __|
@@ -24,6 +29,9 @@
  *  N4  A node is retired by its sweep, once, after the authoritative cell no longer holds it.
  *  N5  A pointer read from a FROZEN cell is followed only if the successor's cell was seen, later in the same read
  *      section, absent or UNINIT: then the sweep had not got to N4, and the section keeps the memory.
+ *  N6  A bound is what weiri_expires_surely told of this very node, before it was installed or under its lock; nothing
+ *      lowers that: charges move the newest stamp later or leave it, resets leave it, limits do not enter. It tells
+ *      nothing of records in a log, which leave before their node expires: sweeps that trim look at every log.
  *
  * Published refusals. A refusal worked out under the lock holds for every later call with at least its cost and the
  * same limits until it ends, while nothing changes. So it is written down, and such calls are refused by loads alone.
@@ -62,7 +70,8 @@
  *   - whole decisions in turn: of three or more, those that end apart; of two, those by two rules, under two plans, or
  *     that differ both in their end and in what remains
  *   - verdicts in turn under three plans or more, or under two beside a decision that is neither's
- *   - the whole decision of a call before its floor that is not late, or before what a sweep has let the key forget
+ *   - the whole decision of a call before its floor that is not late, or before what a sweep has let the key forget,
+ *     records or an earlier node
  * and once each: the first, one of a smaller cost, one after `remaining` has grown or the refusal has ended.
  * Given up first is what has ended, then what tells no more than the new one, then decisions that are over; the
  * smallest cost under the same limits last.

@@ -16,8 +16,7 @@ static void take_out(weir *limiter, weiri_segment *segment, weiri_cell *cell, we
         if (!weiri_is_node(state) || weiri_node_of(state) != node)
             break; /* somebody who found it dead has done this, before any freeze */
         if (!(state.word[0] & WEIRI_FROZEN)) {
-            uint64_t drop = node->drop > state.word[1] ? node->drop : state.word[1];
-            if (weiri_cas_128(&cell->state, state, (weiri_pair){{WEIRI_FRESH, drop}}))
+            if (weiri_cas_128(&cell->state, state, (weiri_pair){{WEIRI_FRESH, node->drop}}))
                 break;
             continue; /* frozen meanwhile, or taken out by somebody else */
         }
@@ -82,22 +81,37 @@ static void trim_now(const weir *limiter, weiri_node *node, uint64_t time, weiri
     }
 }
 
+/* Has a sweep that trims something to look for in nodes that have not expired? Records leave a log before that. */
+static bool has_logs(const weir *limiter)
+{
+    bool logs = false;
+    for (unsigned i = 0; i < limiter->rules.count; i++)
+        logs |= weiri_is_log(limiter, i);
+    return logs;
+}
+
 enum swept { KEPT, DROPPED, BUSY };
 
 /* One node. Nobody waits for its lock. */
-static enum swept sweep_node(weir *limiter, weiri_segment *segment, weiri_cell *cell, weiri_pair identity,
-                             weiri_node *node, uint64_t time, bool trims)
+static enum swept sweep_node(weir *limiter, weiri_segment *segment, weiri_cell *cell, weiri_pair state, uint64_t time,
+                             bool trims)
 {
+    weiri_node *node = weiri_node_of(state);
     weiri_husks husks;
     size_t loose[WEIR_RULES_MAX];
     if (!weiri_spinlock_try(&node->lock))
         return BUSY;
     bool live = !node->dead && weiri_expires(&limiter->rules, node->states) > time;
     if (node->dead || live) { /* dead: another sweep is at it */
+        uint64_t bound = 0;
         husks = (weiri_husks){.chunks = {NULL}};
         if (live && trims)
             trim_now(limiter, node, time, &husks, loose);
+        if (live)
+            bound = weiri_expires_surely(&limiter->rules, node->states);
         weiri_spinlock_unlock(&node->lock);
+        if (bound > state.word[1]) /* where this fails the cell has changed: the next sweep will look */
+            weiri_cas_128(&cell->state, state, (weiri_pair){{state.word[0], bound}});
         weiri_husks_free(limiter, &husks);
         for (unsigned i = 0; live && trims && i < limiter->rules.count; i++)
             if (loose[i] > 0)
@@ -109,42 +123,81 @@ static enum swept sweep_node(weir *limiter, weiri_segment *segment, weiri_cell *
     weiri_node_gut(limiter, node, &husks);
     weiri_spinlock_unlock(&node->lock);
     weiri_husks_free(limiter, &husks);
-    take_out(limiter, segment, cell, identity, node);
+    take_out(limiter, segment, cell, weiri_load_once_128(&cell->identity), node);
     return DROPPED;
 }
 
-bool weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool trims, bool holding)
+/* Is there a node in this state that a sweep must look at? Frozen: whoever sweeps the successor will see to it. */
+static inline bool due(weiri_pair state, uint64_t time, bool bounded)
 {
+    return !(bounded && state.word[1] > time) && weiri_is_node(state) && !(state.word[0] & WEIRI_FROZEN); /* N6 */
+}
+
+/* Does a key stand here that a migration at `time` would drop? One claimed and never installed is: of a thread that was
+ * lost in a fork. */
+static inline bool is_dropped(const weir *limiter, const weiri_cell *cell, weiri_pair state, uint64_t time)
+{
+    return weiri_load_once_128(&cell->identity).word[0] != 0 &&
+           (weiri_uninit(state) || !weiri_node_live(limiter, state, time));
+}
+
+/* The nodes that are due among 64 cells, as bits, and all of them fetched at once: one by one each would be missed.
+ * *dead: keys without a node stand there that a migration would drop. */
+static uint64_t look(const weir *limiter, const weiri_segment *segment, uint32_t from, uint64_t time, bool bounded,
+                     bool *dead)
+{
+    uint64_t found = 0;
+    for (uint32_t i = 0; i < 64 && from + i < segment->capacity; i++) {
+        const weiri_cell *cell = &segment->cell[from + i];
+        weiri_pair state = weiri_load_snapshot_128(&cell->state);
+        if (due(state, time, bounded)) {
+            weiri_node_prefetch(weiri_node_of(state));
+            found |= UINT64_C(1) << i;
+        } else if (state.word[1] <= time && is_dropped(limiter, cell, weiri_thawed(state), time)) {
+            *dead = true;
+        }
+    }
+    return found;
+}
+
+enum weiri_swept weiri_sweep_nodes(weir *limiter, weiri_segment *segment, uint64_t time, bool trims, bool holding)
+{
+    const bool bounded = !trims || !has_logs(limiter);
+    bool dead = false;
     uint64_t again = UINT64_MAX; /* cells to look at, by their number modulo 64; in round two those that were busy */
     for (unsigned round = 0; round < 2 && again != 0; round++) {
         uint64_t busy = 0;
-        for (uint32_t i = 0; i < segment->capacity; i++) {
-            if (!(again >> (i % 64) & 1))
-                continue;
-            weiri_cell *cell = &segment->cell[i];
-            weiri_pair state = weiri_load_snapshot_128(&cell->state);
-            if (!weiri_is_node(state) || (state.word[0] & WEIRI_FROZEN))
-                continue; /* frozen: whoever sweeps the successor will see to it */
-            if (!holding && !weiri_gate_is_open())
-                return false;
-            weiri_pair identity = weiri_load_once_128(&cell->identity);
-            if (sweep_node(limiter, segment, cell, identity, weiri_node_of(state), time, trims) == BUSY)
-                busy |= UINT64_C(1) << (i % 64);
+        for (uint32_t from = 0; from < segment->capacity; from += 64) {
+            uint64_t left = look(limiter, segment, from, time, bounded, &dead) & again;
+            for (; left != 0; left &= left - 1) {
+                weiri_cell *cell = &segment->cell[from + (uint32_t)__builtin_ctzll(left)];
+                weiri_pair state = weiri_load_snapshot_128(&cell->state);
+                if (!due(state, time, bounded))
+                    continue;
+                if (!holding && !weiri_gate_is_open())
+                    return WEIRI_SWEEP_CLOSED;
+                enum swept swept = sweep_node(limiter, segment, cell, state, time, trims);
+                dead |= swept == DROPPED;
+                busy |= swept == BUSY ? left & -left : 0;
+            }
         }
         again = busy;
     }
-    return true;
+    return dead ? WEIRI_SWEEP_DEAD : WEIRI_SWEEP_LIVE;
 }
 
 /* One segment, inside a read section. Returns how many cells were looked at; *hash moves on behind it. */
 static uint64_t sweep_segment(weir *limiter, uint64_t *hash, uint64_t time, bool trims, bool holding, bool *closed)
 {
     weiri_segment *segment = weiri_table_settled(&limiter->table, *hash);
-    *closed = limiter->nodes && !weiri_sweep_nodes(limiter, segment, time, trims, holding);
+    enum weiri_swept swept = WEIRI_SWEEP_DEAD;
+    if (limiter->nodes)
+        swept = weiri_sweep_nodes(limiter, segment, time, trims, holding);
+    *closed = swept == WEIRI_SWEEP_CLOSED;
     if (*closed)
         return 0;
     uint64_t looked = segment->capacity;
-    if (!weiri_forward(segment))
+    if (!weiri_forward(segment) && (trims || swept == WEIRI_SWEEP_DEAD)) /* a call wants room, not memory */
         weiri_compact(&limiter->table, segment, time);
     if (weiri_forward(segment)) /* of others too: what is dropped is given back now */
         weiri_help(&limiter->table, segment, *hash);

@@ -249,8 +249,9 @@ static inline weiri_pair weiri_load_once_128(const weiri_a128 *a)
  * table/segment.h): word 0, word 1, word 0 again; equal word 0s mean that the pair stood there at one moment. Word 1 is
  * read from the swap that gave word 0 or from a later one, since word 0 is acquired; and the second word 0 from the
  * swap that gave word 1 or from a later one, since word 1 is acquired (2 above, twice). So the swap that gave word 1
- * lies between two that wrote the same word 0, and wrote it too. The second reading need order nothing, and cannot be
- * early: it stands behind both acquires. Lock-free: a repetition means that somebody's swap succeeded.
+ * lies between two that wrote the same word 0, and wrote it too; of the one word 0 that does come back, and what may be
+ * read beside it, see limiter/node.h. The second reading need order nothing, and cannot be early: it stands behind both
+ * acquires. Lock-free: a repetition means that somebody's swap succeeded.
  */
 static inline weiri_pair weiri_load_snapshot_128(const weiri_a128 *a)
 {

@@ -16,7 +16,8 @@
  *  S2  A state is changed only by a swap that expects it without FROZEN; FROZEN and SEALED come only after `forward` is
  *      set. So who sees them sees `forward` (the swap releases, the reading acquires).
  *  S3  Word 0 of a state never returns to an earlier value with another word 1 between (a counter's index only grows, a
- *      node's address is not used again while a reader could hold it, a drop time only grows): weiri_load_snapshot_128.
+ *      node's address is not used again while a reader could hold it), for weiri_load_snapshot_128; save FRESH, beside
+ *      which any word 1 between two drop times does, since beside nodes it only grows (limiter/node.h).
  *  S4  A segment gets new identities, and a migration of its own, only after its predecessor is done.
  */
 #ifndef WEIRI_TABLE_SEGMENT_H

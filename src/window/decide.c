@@ -205,22 +205,48 @@ uint64_t weiri_refused_until(const weiri_rules *rules, const void *states, const
     return opens;
 }
 
+static uint64_t expires_in(const weiri_rule *rule, const void *state)
+{
+    const weiri_counter *counter = state;
+    switch (rule->algorithm) {
+    case WEIR_COUNTER:
+        return (counter->index | counter->current | counter->previous) != 0 ? weiri_counter_expires(counter, rule) : 0;
+    case WEIR_BUCKETS:
+        return weiri_buckets_expires(state, rule);
+    default:
+        return weiri_log_expires(state, rule);
+    }
+}
+
+/* Has the state a time of its own? It only grows, and a reset keeps it; at time 0 it cannot be told from none. */
+static bool has_time(const weiri_rule *rule, const void *state)
+{
+    switch (rule->algorithm) {
+    case WEIR_COUNTER:
+        return ((const weiri_counter *)state)->index != 0;
+    case WEIR_BUCKETS:
+        return ((const weiri_buckets *)state)->newest != 0;
+    default:
+        return ((const weiri_log *)state)->newest != 0;
+    }
+}
+
 uint64_t weiri_expires(const weiri_rules *rules, const void *states)
 {
     uint64_t last = 0;
     for (unsigned i = 0; i < rules->count; i++) {
-        const weiri_rule *rule = &rules->rule[i];
-        const void *state = state_of(rule, states);
-        uint64_t expires = 0;
-        if (rule->algorithm == WEIR_BUCKETS) {
-            expires = weiri_buckets_expires(state, rule);
-        } else if (rule->algorithm == WEIR_LOG) {
-            expires = weiri_log_expires(state, rule);
-        } else {
-            const weiri_counter *counter = state;
-            bool recorded = (counter->index | counter->current | counter->previous) != 0;
-            expires = recorded ? weiri_counter_expires(counter, rule) : 0;
-        }
+        uint64_t expires = expires_in(&rules->rule[i], state_of(&rules->rule[i], states));
+        last = expires > last ? expires : last;
+    }
+    return last;
+}
+
+uint64_t weiri_expires_surely(const weiri_rules *rules, const void *states)
+{
+    uint64_t last = 0;
+    for (unsigned i = 0; i < rules->count; i++) {
+        const void *state = state_of(&rules->rule[i], states);
+        uint64_t expires = has_time(&rules->rule[i], state) ? expires_in(&rules->rule[i], state) : 0;
         last = expires > last ? expires : last;
     }
     return last;

@@ -72,6 +72,9 @@ uint64_t weiri_refused_until(const weiri_rules *rules, const void *states, const
 /* The first time at which no charge of any rule counts any more; 0 where nothing was ever charged. */
 uint64_t weiri_expires(const weiri_rules *rules, const void *states);
 
+/* What weiri_expires never falls below any more, whatever is charged or reset; 0: nothing is known. */
+uint64_t weiri_expires_surely(const weiri_rules *rules, const void *states);
+
 /* Forgets the charges of every rule, not their time. */
 void weiri_clear(const weiri_rules *rules, void *states);
 

@@ -11,15 +11,17 @@
  * time, and a slow helper of the first migration. T19, which bounds drop times, is not needed for what is asserted.
  *
  * Asserted: at each acceptance the charges in the window, by effective stamps and since the last reset, are at most L;
- * the effective time never falls, resets included; word 1 of the cell in force only grows (S3).
+ * the effective time never falls, resets included; word 1 of the cell in force only grows (S3); a node that a sweep
+ * passes by for its bound has not expired (N6).
  *
  * Twins: COPY_FORGETS (a copy without the drop time)      FRESH_DIES (a migration drops FRESH whatever its time)
  *        NO_CELL_FLOOR (word 1 not heeded)                NO_NODE_FLOOR (node->drop not heeded: what a trim forgot)
  *        NO_SEGMENT_FLOOR (T18)                           BURY_FORGETS (who finds a node dead keeps the old drop time)
  *        TAKE_OUT_FORGETS (the sweep does)                RESET_FORGETS (a reset forgets the newest stamp)
  *        OWN_TIME (each helper judges FRESH at its own time, T17)
+ *        BOUND_FROM_NOW (a sweep counts the bound from its own time, not from the newest charge)
  * WITNESS, expected to fail: 1 a late call is decided by the drop time of a FRESH cell that was copied, 2 by a trim's,
- * 3 a call buries a dead node, 4 a second drop time replaces the first.
+ * 3 a call buries a dead node, 4 a second drop time replaces the first, 5 a bound moves on.
  */
 #ifndef L
 #define L 2
@@ -70,6 +72,7 @@ byte nodes;                               /* so many were made */
 byte charged[TIMES];                      /* ghost: charges accepted since the last reset, by effective stamp */
 byte last;                                /* ghost: the latest effective stamp */
 bool was_copied;                          /* ghost: some FRESH was */
+bool succeeds[NODES];                     /* ghost: another was dropped before it */
 
 inline any_time(time) {
   if
@@ -181,11 +184,11 @@ inline weiri_table_look() {
   t = 0; w0 = 0; w1 = 0; passed = false
 }
 
-inline cell_floor() {
+inline cell_floor() {                     /* beside a node stands its bound: its floor is drop[] */
 #ifdef NO_CELL_FLOOR
   skip
 #else
-  f = LATER(f, v1)
+  if :: !IS_NODE(v0) -> f = LATER(f, v1) :: else fi
 #endif
 }
 
@@ -233,8 +236,7 @@ inline weiri_node_call() {
 #ifdef BURY_FORGETS
            swap(q - 1, v0, v1, FRESH, v1)
 #else
-           u = LATER(drop[n], v1);
-           swap(q - 1, v0, v1, FRESH, u)
+           swap(q - 1, v0, v1, FRESH, drop[n])
 #endif
         fi
      :: !IS_NODE(v0) && q == 0 -> assert(forward[s] != 0); weiri_advance()           /* weiri_find_room */
@@ -254,6 +256,8 @@ inline weiri_node_call() {
              :: ok ->
                 n = nodes; nodes++;
                 newest[n] = f; now_[n] = 1; word0[q - 1] = NODE(n);
+                drop[n] = v1; word1[q - 1] = f + 2; succeeds[n] = (v0 == FRESH);
+                assert(f + 2 >= v1);
                 assert(f >= last); last = f; charged[f]++;
                 assert(charged[f] + (f > 0 -> charged[f - 1] : 0) <= L)
              :: else
@@ -264,7 +268,7 @@ inline weiri_node_call() {
         fi
      fi
   od;
-  s = 0; n = 0; v0 = 0; v1 = 0; f = 0; u = 0; q = 0; held = false; ok = false; now = 0
+  s = 0; n = 0; v0 = 0; v1 = 0; f = 0; q = 0; held = false; ok = false; now = 0
 }
 
 inline weiri_node_reset() {
@@ -289,10 +293,10 @@ inline weiri_node_reset() {
           :: else
           fi
         };
-        if :: ok -> break :: else -> u = LATER(drop[n], v1); swap(q - 1, v0, v1, FRESH, u) fi
+        if :: ok -> break :: else -> swap(q - 1, v0, v1, FRESH, drop[n]) fi
      fi
   od;
-  s = 0; n = 0; v0 = 0; v1 = 0; f = 0; u = 0; q = 0; held = false; ok = false
+  s = 0; n = 0; v0 = 0; v1 = 0; f = 0; q = 0; held = false; ok = false
 }
 
 inline weiri_table_settled() { do :: forward[s] != 0 -> weiri_help(s); s = forward[s] :: else -> break od }
@@ -303,12 +307,11 @@ inline take_out() {                       /* N4 */
      if
      :: THAWED(w0) != NODE(n) -> break
      :: THAWED(w0) == NODE(n) && !(w0 & FROZEN) ->
-        assert(!(WITNESS == 4 && w1 > 0));
+        assert(!(WITNESS == 4 && succeeds[n]));
 #ifdef TAKE_OUT_FORGETS
         swap(s, w0, w1, FRESH, w1);
 #else
-        u = LATER(drop[n], w1);
-        swap(s, w0, w1, FRESH, u);
+        swap(s, w0, w1, FRESH, drop[n]);
 #endif
         if :: ok -> break :: else fi
      :: else ->
@@ -323,12 +326,19 @@ inline sweep_node() {
   s = directory;
   weiri_table_settled();
   skip;
-  d_step { v0 = (claimed[s] -> word0[s] : UNINIT) };
+  d_step {
+    v0 = (claimed[s] -> word0[s] : UNINIT); v1 = word1[s];
+    assert(!(IS_NODE(v0) && !(v0 & FROZEN) && v1 > now) || dead[NODE_OF(v0)] || newest[NODE_OF(v0)] + 2 > now)
+  };
   if
-  :: IS_NODE(v0) && !(v0 & FROZEN) ->
+  :: IS_NODE(v0) && !(v0 & FROZEN) && v1 <= now ->
      n = NODE_OF(v0);
      d_step {
        ok = false;
+       if :: !dead[n] && newest[n] + 2 > now -> u = newest[n] + 2 :: else -> u = 0 fi;
+#ifdef BOUND_FROM_NOW
+       if :: u > 0 -> u = now + 2 :: else fi;
+#endif
        if
        :: !dead[n] && newest[n] + 2 <= now -> dead[n] = true; drop[n] = LATER(drop[n], now); ok = true
        :: !dead[n] && newest[n] + 1 == now && before[n] > 0 ->         /* trim_now */
@@ -336,10 +346,16 @@ inline sweep_node() {
        :: else
        fi
      };
-     if :: ok -> take_out() :: else fi
+     if
+     :: ok -> take_out()
+     :: !ok && u > v1 ->                  /* the bound moves on */
+        assert(WITNESS != 5);
+        swap(s, v0, v1, v0, u)
+     :: else
+     fi
   :: else
   fi;
-  s = 0; n = 0; u = 0; v0 = 0; w0 = 0; w1 = 0; ok = false; now = 0
+  s = 0; n = 0; u = 0; v0 = 0; v1 = 0; w0 = 0; w1 = 0; ok = false; now = 0
 }
 
 inline weiri_compact() {
@@ -363,7 +379,7 @@ inline weiri_compact() {
 }
 
 proctype Caller(byte m) {
-  byte s, t, v0, v1, w0, w1, f, q, n, u, now;
+  byte s, t, v0, v1, w0, w1, f, q, n, now;
   bool held, passed, ok;
   do
   :: m > 0 -> m--; if :: weiri_node_call() :: weiri_node_reset() fi
@@ -372,7 +388,7 @@ proctype Caller(byte m) {
 }
 
 proctype Sweeper(byte m) {
-  byte s, v0, w0, w1, n, u, now;
+  byte s, v0, v1, w0, w1, n, u, now;
   bool ok;
   do
   :: m > 0 -> m--; if :: sweep_node() :: weiri_compact() fi

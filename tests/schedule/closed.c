@@ -95,7 +95,7 @@ static int reset(void)
 
 static int sweep(void)
 {
-    return weir_sweep(limiter, NOW, 0);
+    return weir_sweep(limiter, NOW + WEIR_MINUTE, 0); /* when there is something to sweep */
 }
 
 static int visit(void *argument, const weir_key *key)

@@ -205,6 +205,7 @@ void scene_set(struct scene *scene)
     int error = weir_open(&scene->limiter, rules_of[kind].rules, rules_of[kind].count, &options);
     if (error)
         schedule_failed("weir_open returned %d", error);
+    scene_take(scene, 0, SCENE_HOT, SCENE_OLD); /* so a sweep must look at what stands there */
     for (unsigned i = 0; i < LIMIT; i++)
         scene_take(scene, 0, SCENE_KEY_OLD, SCENE_OLD);
     for (unsigned i = 0; i < LIMIT - 1; i++)

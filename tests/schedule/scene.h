@@ -1,7 +1,7 @@
 /*
  * The scene of one run: a limiter with a few cells a segment, three keys, and what every call on them was answered.
  *
- *   HOT   charged at NOW, one charge below its limit
+ *   HOT   charged at OLD, and at NOW, one charge below its limit
  *   OLD   charged up to its limit long ago: expired at NOW, and there to be dropped
  *   NEW   never charged
  *

@@ -59,7 +59,8 @@ static void charge_a_dead_node(bool with_peek)
         weiri_node *node = node_of(limiter, &key);
         cr_assert_neq(node, dead);
         cr_assert(!node->dead);
-        state_is(limiter, &key, (uintptr_t)node, 95); /* the drop time stays behind it */
+        state_is(limiter, &key, (uintptr_t)node, 105);
+        cr_assert_eq(node->drop, 95); /* the drop time goes on with it */
         cr_assert_eq(weir_take(limiter, &one, 95, &decision), 1);
         cr_assert_eq(decision.flags, 0);
         cr_assert_eq(weir_take(limiter, &one, 95, NULL), 0);
@@ -116,8 +117,9 @@ Test(drop, without_memory_leaves_the_drop_time_in_the_cell_and_it_only_grows)
         state_is(limiter, &key, WEIRI_FRESH, 50);
         cr_assert_eq(weir_take(limiter, &request, 7, &decision), 1);
         cr_assert_eq(decision.flags, WEIR_LATE);
-        state_is(limiter, &key, (uintptr_t)node_of(limiter, &key), 50);
         uint64_t end = 50 + counts_for[which];
+        state_is(limiter, &key, (uintptr_t)node_of(limiter, &key), end);
+        cr_assert_eq(node_of(limiter, &key)->drop, 50);
         cr_assert_eq(weir_take(limiter, &request, end - 1, NULL), 0); /* what came at 7 counts from 50 on */
         cr_assert_eq(weir_take(limiter, &request, end, &decision), 1);
         cr_assert_eq(decision.flags, 0);
@@ -148,7 +150,7 @@ Test(drop, an_earlier_drop_does_not_lower_the_time_left_by_a_later_one)
         cr_assert_eq(weir_take(limiter, &request, 7, NULL), 1);
         cr_assert_eq(weir_reset(limiter, &request), 0);
         sweep_without_memory(&bench, 60);
-        state_is(limiter, &key, (uintptr_t)node_of(limiter, &key), 200);
+        cr_assert_eq(node_of(limiter, &key)->drop, 200);
         bench_close(&bench);
     }
 }
