@@ -1,0 +1,196 @@
+/*
+ * weir/redis.h: one limit over many machines. The rules, requests and decisions of weir/weir.h, kept in Redis, so that
+ * any number of processes and machines share one limit. docs/distributed.md tells the model, its guarantees and what
+ * no such limiter can promise.
+ *
+ * Time is the server's own (its TIME), in whole microseconds: windows are rounded up to one, waits are never shorter
+ * than the truth, and clocks of the callers' machines do not matter. Each decision is one script and one round trip.
+ *
+ * Range, checked at open and in weir_redis_set_limits, since Lua counts in doubles and these bounds keep every number
+ * exact: limits up to 2^53-1 (log: 2^32-1), windows up to 2^50 us (35 years), times up to 2^52 us.
+ *
+ * Every function is thread-safe, unless it says otherwise; weir_redis_close must be the last call on its limiter.
+ * Errors are negative errno values; nothing is printed, no signal is taken or sent (SIGPIPE included), and nothing
+ * exits or aborts. A child of fork must not use limiters that were opened before.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef WEIR_REDIS_H
+#define WEIR_REDIS_H
+
+#include <weir/weir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Further bits of weir_decision.flags, for decisions that Redis did not make just now. */
+enum weir_redis_flag {
+    WEIR_REDIS_UNREACHED = 1u << 16,  /* Redis could not decide: options.when_unreached did */
+    WEIR_REDIS_FALLBACK = 1u << 17,   /* the local limiter decided, with its share of the limits (UNREACHED is set too) */
+    WEIR_REDIS_UNKNOWN = 1u << 18,    /* the command was sent and its answer was lost: it may have been charged */
+    WEIR_REDIS_REMEMBERED = 1u << 19  /* an earlier refusal by Redis, which still holds */
+};
+
+/* What is answered while Redis cannot be asked: not connected, no answer in time, or an error for an answer. */
+enum weir_when_unreached {
+    WEIR_UNREACHED_REFUSE = 0,  /* refused; retry_after_ns tells when Redis is tried again */
+    WEIR_UNREACHED_ADMIT = 1,   /* accepted, recorded nowhere */
+    WEIR_UNREACHED_FALLBACK = 2 /* a local limiter with the same rules and a share of each limit */
+};
+
+typedef struct weir_redis weir_redis;
+
+/* Made by weir_redis_options_default(), then changed field by field. */
+typedef struct weir_redis_options {
+    size_t struct_size;          /* sizeof(weir_redis_options); set by the constructor */
+    const char *url;             /* redis://[[user]:password@]host[:port][/db] or unix://[[user]:password@]/path[?db=n];
+                                    user, password and path percent-encoded. Default redis://127.0.0.1:6379/0 */
+    const char *prefix;          /* begins the name of every key, after a brace; limiters of one prefix, and of the same
+                                    rules in the same order, share their keys. Any bytes. Default "weir" */
+    uint32_t cluster;            /* 1: `url` is one node of a Redis Cluster */
+    uint32_t connections;        /* at most so many to a server, made as they are needed. Default 8 */
+    uint64_t connect_timeout_ns; /* default 50 ms */
+    uint64_t command_timeout_ns; /* waiting for a free connection included. Default 50 ms */
+    uint32_t when_unreached;     /* enum weir_when_unreached. Default WEIR_UNREACHED_REFUSE */
+    uint32_t fallback_permille;  /* the local limiter's share of each limit, rounded down, at least 1: 1 ... 1000.
+                                    Default 1000: each process the whole limit */
+    uint32_t breaker_failures;   /* so many failures in a row, and the server is left alone for a while. Default 3 */
+    uint32_t given_time;         /* 1: every call brings its `now`, for tests and replays; keys then live for an hour */
+    uint64_t backoff_min_ns;     /* the first such while; each one after is twice as long, up to ... Default 100 ms */
+    uint64_t backoff_max_ns;     /* ... this; a random part of up to a half is taken off. Default 5 s */
+    uint64_t remember_ns;        /* a refusal is remembered until its call would pass, and at most for so long; so this
+                                    is how late another process's weir_redis_reset may be seen. 0: never. Default 1 s */
+    uint64_t remember_keys;      /* how many refusals are remembered, at 64 bytes each. Default 16,384 */
+    uint32_t plans;              /* as in weir_options */
+    uint32_t reserved0;          /* 0 */
+    const uint64_t *plan_limits; /* as in weir_options */
+    char *error;                 /* NULL, or where weir_redis_open writes what is wrong, in words */
+    size_t error_size;           /* bytes at `error` */
+    uint64_t reserved[8];        /* 0 */
+} weir_redis_options;
+
+/* What weir_redis_stats tells; counted since open. */
+typedef struct weir_redis_statistics {
+    size_t struct_size;       /* set by the caller to sizeof(weir_redis_statistics) */
+    uint64_t commands;        /* decisions, peeks and resets sent to Redis; sent again after NOSCRIPT, MOVED: once more */
+    uint64_t round_trips;     /* times that an answer was waited for; a pipelined batch is one */
+    uint64_t remembered;      /* answered by an earlier refusal */
+    uint64_t unreached;       /* answered by options.when_unreached */
+    uint64_t unknown;         /* of these, with the command's fate unknown */
+    uint64_t connects;        /* connections made */
+    uint64_t failures;        /* connections and commands that failed */
+    uint64_t scripts_loaded;  /* times a script was sent whole */
+    uint64_t redirected;      /* MOVED and ASK followed */
+    uint64_t breaker_open;    /* 1: the server (in a cluster: some node) is being left alone */
+    uint64_t reserved[8];     /* 0 */
+} weir_redis_statistics;
+
+/* Options as above. Thread-safety: any. Cost: none. */
+WEIR_API weir_redis_options weir_redis_options_default(void);
+
+/*
+ * Opens a limiter over Redis. No connection is made: the first decision does that.
+ *   limiter   where the handle goes; set to NULL on error
+ *   rules     rule_count rules, read during the call only; the name is not used
+ *   options   NULL: weir_redis_options_default(); read during the call only, strings included
+ * Returns 0; -EINVAL (a rule, field or option is out of range; options->error says which, in words); -ENOMEM; and what
+ * weir_open returns, with WEIR_UNREACHED_FALLBACK.
+ */
+WEIR_CHECKED int weir_redis_open(weir_redis **limiter, const weir_rule *rules, size_t rule_count,
+                                 const weir_redis_options *options);
+
+/* Closes a limiter, its connections and its memory; NULL does nothing. No call on it, and no weir_redis_async of it,
+ * may be in use or follow. Keys in Redis stay until they expire. Returns 0, or -EDEADLK as weir_close does. */
+WEIR_API int weir_redis_close(weir_redis *limiter);
+
+/*
+ * Decides, and records the charge when accepted.
+ *   request   as for weir_take, but with the key's bytes: an identity alone is -EINVAL
+ *   now       WEIR_NOW; with options.given_time ns, of which whole microseconds count
+ *   decision  NULL, or where the whole answer goes
+ * Returns 1 accepted, 0 refused, or -EINVAL as weir_take. That Redis cannot be asked is no error: options.when_unreached
+ * decides and the decision is flagged, see above; weir_redis_error tells why. A command that may have been carried out
+ * is never sent again.
+ * Time: at most connect_timeout_ns + command_timeout_ns, names looked up (by getaddrinfo) not included; nothing where
+ * the server is being left alone or a remembered refusal answers. Waits for no other thread longer than that.
+ * Cost: one round trip. Source: as weir_take; docs/distributed.md.
+ */
+WEIR_CHECKED int weir_redis_take(weir_redis *limiter, const weir_request *request, uint64_t now,
+                                 weir_decision *decision);
+
+/* What weir_redis_take would answer now, recording nothing. Parameters, result, time and cost as weir_redis_take. */
+WEIR_CHECKED int weir_redis_peek(weir_redis *limiter, const weir_request *request, uint64_t now,
+                                 weir_decision *decision);
+
+/*
+ * Decides `count` requests, one after the other, written at once: the answers are those of so many weir_redis_take, but
+ * other clients may come in between. Parameters and result as weir_take_batch.
+ * Time: as weir_redis_take for the whole batch. Cost: one round trip for each server asked.
+ */
+WEIR_CHECKED int64_t weir_redis_take_batch(weir_redis *limiter, const weir_request *requests, size_t count,
+                                           uint64_t now, int *verdicts, weir_decision *decisions);
+
+/*
+ * Forgets a key's charges, not its time, in Redis and in the local limiter; remembered refusals of the key end in this
+ * process. Returns 0, -EINVAL (as weir_redis_take), -ETIMEDOUT (its fate is unknown) or -ENOTCONN (not done).
+ */
+WEIR_API int weir_redis_reset(weir_redis *limiter, const weir_request *request, uint64_t now);
+
+/*
+ * As weir_set_limits: every decision of this process that begins after the return uses the new limits, and no refusal
+ * remembered earlier answers it. Limits are not kept in Redis: each process brings its own.
+ */
+WEIR_CHECKED int weir_redis_set_limits(weir_redis *limiter, uint32_t plan, const uint64_t *limits, size_t count);
+
+/* Fills what fits of *statistics, as weir_stats. Returns 0 or -EINVAL. */
+WEIR_API int weir_redis_stats(const weir_redis *limiter, weir_redis_statistics *statistics);
+
+/* Writes into `text` (size bytes, ended by 0) what went wrong last, in words: "READONLY You can't write against a read
+ * only replica. (127.0.0.1:6379)"; "" where nothing has. Returns its whole length. */
+WEIR_API size_t weir_redis_error(const weir_redis *limiter, char *text, size_t size);
+
+/* --- For event loops: one weir_redis_async a loop, used by the loop's thread alone --- */
+
+enum weir_redis_events { WEIR_REDIS_READABLE = 1, WEIR_REDIS_WRITABLE = 2 };
+
+/*
+ * What an event loop does for us; weir/redis_epoll.h, weir/redis_libuv.h and weir/redis_libevent.h fill it in. All
+ * functions are called by the loop's thread. A watch that was asked to end calls nothing any more.
+ */
+typedef struct weir_redis_loop {
+    void *loop;
+    void *(*watch)(void *loop, int fd, void (*ready)(void *argument, unsigned events), void *argument); /* or NULL */
+    void (*want)(void *watch, unsigned events); /* which events it is to be told; 0 after `watch` */
+    void (*unwatch)(void *watch);               /* fd is closed only later */
+    void *(*timer)(void *loop, void (*fire)(void *argument), void *argument); /* not running; NULL: no memory */
+    void (*arm)(void *timer, uint64_t after_ns); /* fires once; again: from now on; UINT64_MAX: not at all */
+    void (*untimer)(void *timer);
+} weir_redis_loop;
+
+typedef struct weir_redis_async weir_redis_async;
+
+/* `verdict` and *decision as of weir_redis_take; the decision is good until the callback returns. It may call every
+ * function on `async` but weir_redis_async_close. */
+typedef void weir_redis_answer(void *argument, int verdict, const weir_decision *decision);
+
+/* A client of `limiter` for one loop, which must outlive it. Returns 0, -EINVAL or -ENOMEM. */
+WEIR_CHECKED int weir_redis_async_open(weir_redis_async **async, weir_redis *limiter, const weir_redis_loop *loop);
+
+/* Answers what is under way (options.when_unreached, flagged), and closes; NULL does nothing. Not from a callback. */
+WEIR_API void weir_redis_async_close(weir_redis_async *async);
+
+/*
+ * As weir_redis_take, without waiting. What need not be asked (a remembered refusal, a server that is left alone, a bad
+ * request) is answered at once: 1 or 0, with *decision filled, or -EINVAL, and `answer` is not called. Else
+ * -EINPROGRESS: `answer` is called once, by the loop, within the timeouts. -ENOMEM: neither asked nor answered.
+ * The key is copied. Commands of one turn of the loop are written together.
+ */
+WEIR_CHECKED int weir_redis_async_take(weir_redis_async *async, const weir_request *request, uint64_t now,
+                                       weir_decision *decision, weir_redis_answer *answer, void *argument);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
