@@ -6,6 +6,7 @@ packages=(
   gcc g++ libc6-dev clang libclang-rt-14-dev meson ninja-build pkg-config # to build
   liburcu-dev libck-dev                                                   # the library
   libcsv-dev libjansson-dev uthash-dev gnuplot-nox                        # the tool, the benchmark
+  libhiredis-dev redis-server                                             # weir-redis and the server of its tests
   libcriterion-dev valgrind libc6-dbg jq patch spin                       # the tests
 )
 
