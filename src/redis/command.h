@@ -39,7 +39,7 @@ enum weiri_redis_outcome {
     WEIRI_REDIS_MOVED,    /* not carried out: the slot is elsewhere for good; *place is filled */
     WEIRI_REDIS_ASK,      /* not carried out: elsewhere for this once, after ASKING */
     WEIRI_REDIS_REFUSED,  /* an error that says that nothing was written: READONLY, LOADING, OOM, NOPERM, NOAUTH, ... */
-    WEIRI_REDIS_GARBLED   /* neither an error nor what the script returns: its fate is unknown */
+    WEIRI_REDIS_GARBLED   /* another error, or not what the script returns: its fate is unknown */
 };
 
 typedef struct weiri_redis_place {

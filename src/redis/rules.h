@@ -21,7 +21,7 @@ typedef struct weiri_redis_rule {
     uint64_t width_us;  /* buckets: of one bucket, ceil(window_us / buckets), at least 1; others 0 */
     uint32_t algorithm;
     uint32_t meter;
-    char suffix[40];    /* ends the name of the rule's key in Redis: tells rule, algorithm, meter and window */
+    char suffix[64];    /* ends the name of the rule's key in Redis: tells rule, algorithm, meter and window */
 } weiri_redis_rule;
 
 typedef struct weiri_redis_rules {
