@@ -1,9 +1,9 @@
 /*
  * Questions as commands:
  *
- *     EVALSHA <sha1> <rules> <key of each rule> <verb> <now> (<limit> <charge> <window> <width>) of each rule
+ *     EVALSHA <sha1> <rules> <key of each rule> <verb> (<limit> <charge> <window> <width>) of each rule [<now>]
  *
- * verb: t, p, r. now: us, or empty: the server's. width: 0 for a counter, 1 for a log. All numbers are below 2^53.
+ * verb: t, p, r. width: 0 for a counter, 1 for a log. now: where times are given. All in us, and below 2^53.
  */
 #include "redis/command.h"
 
@@ -39,7 +39,9 @@ static const weiri_redis_script *script_for(const weiri_redis_rules *rules)
         counters += rules->rule[i].algorithm == WEIR_COUNTER;
     if (counters == 0)
         return &weiri_redis_script_series;
-    return counters == rules->count ? &weiri_redis_script_counter : &weiri_redis_script_mixed;
+    if (counters < rules->count)
+        return &weiri_redis_script_mixed;
+    return counters == 1 ? &weiri_redis_script_alone : &weiri_redis_script_counter;
 }
 
 static char *put_word(char *to, const char *word, size_t length)
@@ -86,16 +88,17 @@ char *weiri_redis_command(const weiri_redis_rules *rules, const weiri_redis_ques
     char *command = malloc(6 * NUMBER + text_length + rules->count * rule_length);
     if (!command)
         return NULL;
-    char *end = command + sprintf(command, "*%u\r\n", 5 + 5 * rules->count);
+    char *end = command + sprintf(command, "*%u\r\n", 4 + 5 * rules->count + rules->given_time);
     end = put_word(end, "EVALSHA", whole ? strlen("EVAL") : strlen("EVALSHA"));
     end = put_word(end, text, text_length);
     end = put_number(end, rules->count);
     for (uint32_t i = 0; i < rules->count; i++)
         end = put_key(end, rules, &rules->rule[i], request, tag_length);
     end = put_word(end, &verbs[question->verb], 1);
-    end = rules->given_time ? put_number(end, question->now / WEIR_MICROSECOND) : put_word(end, "", 0);
     for (uint32_t i = 0; i < rules->count; i++)
         end = put_rule(end, &rules->rule[i], question->limits.limit[i], request->cost);
+    if (rules->given_time)
+        end = put_number(end, question->now / WEIR_MICROSECOND);
     *length = (size_t)(end - command);
     return command;
 }

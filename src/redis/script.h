@@ -14,8 +14,9 @@ typedef struct weiri_redis_script {
     const char *sha1; /* 40 digits, by which EVALSHA knows it */
 } weiri_redis_script;
 
-extern const weiri_redis_script weiri_redis_script_counter; /* counters alone */
-extern const weiri_redis_script weiri_redis_script_series;  /* logs and buckets alone */
+extern const weiri_redis_script weiri_redis_script_alone;   /* one counter */
+extern const weiri_redis_script weiri_redis_script_counter; /* several */
+extern const weiri_redis_script weiri_redis_script_series;  /* logs and buckets */
 extern const weiri_redis_script weiri_redis_script_mixed;   /* both */
 
 #endif

@@ -1,44 +1,38 @@
 -- decide: all rules of one key are looked at, then all recorded, or none. A script has the parts that its rules need:
--- where all are counters, no series_ is there, nor asked for; and the other way round.
---
---     KEYS   one for each rule
---     ARGV   verb (t take, p peek, r reset), now in us or '' for the server's own, and for each rule its limit, the
---            charge, window, and width (0 a counter, 1 a log)
---
--- Returns 1 accepted or 0 refused, rule, remaining, retry (-1 never), release: whole numbers, in us; for a reset 1.
-local verb, now = ARGV[1], tonumber(ARGV[2])
-local given = now ~= nil
-if not given then
-  local clock = redis.call('TIME')
-  now = clock[1] * 1000000 + clock[2]
-end
+-- where all are counters, no series_ is there, nor asked for; and the other way round. It returns 1 accepted or 0
+-- refused, rule, remaining, retry (-1 never), release: whole numbers, in us; for a reset 1.
 
--- How long a key is kept that counts until `ends`, in ms: rounded up, and a second longer, so that no clock that is a
--- little behind finds it gone. Given times have nothing to do with how time passes: there it is an hour.
-local function life(ends)
-  if given then return 3600000 end
-  return math.max(math.ceil((ends - now) / 1000) + 1000, 1)
+local function look(key, limit, charge, window, width)
+  if width > 0 then return series_look(key, now, limit, charge, window, width) end
+  local index, current, previous, elapsed, stored = counter_look(key, now, window)
+  return {key = key, limit = limit, charge = charge, window = window, width = 0, index = index, current = current,
+    previous = previous, stored = stored, left = counter_left(limit, current, previous, elapsed, window)}
 end
 
 -- of a rule as it stands
 local function opens(at, charge)
-  if at.width == 0 then return counter_opens(at, charge) end
-  return series_opens(at, charge)
+  if at.width > 0 then return series_opens(at, charge) end
+  return counter_opens(at.limit, charge, at.index, at.current, at.previous, at.window)
+end
+
+local function record(at)
+  if at.width > 0 then return series_record(at) end
+  at.current, at.left = at.current + at.charge, at.left - at.charge
+  counter_store(at.key, at.index, at.current, at.previous, at.window, at.stored)
 end
 
 if verb == 'r' then
-  for i, key in ipairs(KEYS) do
-    local window, width = tonumber(ARGV[4 * i + 1]), tonumber(ARGV[4 * i + 2])
-    if width == 0 then counter_forget(key, life, window) else series_forget(key, life, window, width) end
+  for i = 1, #KEYS do
+    local window, width = tonumber(ARGV[4 * i]), tonumber(ARGV[4 * i + 1])
+    if width > 0 then series_forget(KEYS[i], window, width) else counter_forget(KEYS[i], window) end
   end
   return 1
 end
 
 local rules, accepted = {}, 1
-for i, key in ipairs(KEYS) do
-  local width = tonumber(ARGV[4 * i + 2])
-  local at = (width == 0 and counter_look or series_look)(key, now, tonumber(ARGV[4 * i - 1]),
-    tonumber(ARGV[4 * i]), tonumber(ARGV[4 * i + 1]), width)
+for i = 1, #KEYS do
+  local at = look(KEYS[i], tonumber(ARGV[4 * i - 2]), tonumber(ARGV[4 * i - 1]), tonumber(ARGV[4 * i]),
+    tonumber(ARGV[4 * i + 1]))
   if at.charge > at.left then accepted = 0 end
   rules[i] = at
 end
@@ -46,20 +40,19 @@ end
 -- Of the rules that refuse, the one that opens last; else the one with least left. The first of several.
 local told, retry = 1, 0
 if accepted == 0 then
-  for i, at in ipairs(rules) do
+  for i = 1, #rules do
+    local at = rules[i]
     if retry >= 0 and at.charge > at.left then
       local wait = at.charge > at.limit and -1 or opens(at, at.charge) - now
       if wait < 0 or wait > retry then told, retry = i, wait end
     end
   end
 else
-  for i, at in ipairs(rules) do
-    if at.left - at.charge < rules[told].left - rules[told].charge then told = i end
+  for i = 2, #rules do
+    if rules[i].left - rules[i].charge < rules[told].left - rules[told].charge then told = i end
   end
-  for i, at in ipairs(rules) do
-    if verb == 't' and at.charge > 0 then
-      if at.width == 0 then counter_record(at, life) else series_record(at, life) end
-    end
+  for i = 1, #rules do
+    if verb == 't' and rules[i].charge > 0 then record(rules[i]) end
   end
 end
 
