@@ -32,8 +32,10 @@ int weiri_redis_question_check(const weiri_redis_rules *rules, const weir_reques
     return in_range ? 0 : -EINVAL;
 }
 
-static const weiri_redis_script *script_for(const weiri_redis_rules *rules)
+static const weiri_redis_script *script_for(const weiri_redis_rules *rules, enum weiri_redis_verb verb)
 {
+    if (verb == WEIRI_REDIS_RESET)
+        return &weiri_redis_script_reset;
     uint32_t counters = 0;
     for (uint32_t i = 0; i < rules->count; i++)
         counters += rules->rule[i].algorithm == WEIR_COUNTER;
@@ -80,7 +82,7 @@ char *weiri_redis_command(const weiri_redis_rules *rules, const weiri_redis_ques
 {
     static const char verbs[] = "tpr";
     const weir_request *request = question->request;
-    const weiri_redis_script *script = script_for(rules);
+    const weiri_redis_script *script = script_for(rules, question->verb);
     const char *text = whole ? script->text : script->sha1;
     size_t text_length = whole ? script->length : strlen(script->sha1);
     size_t tag_length = weiri_redis_tag_length(rules, request->key, request->key_len);

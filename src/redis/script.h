@@ -1,5 +1,5 @@
 /*
- * The scripts, as the build makes them from lua/: for each kind of rules the least that serves it.
+ * The scripts, as the build makes them from lua/: for each kind of rules the least that decides by them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,5 +18,6 @@ extern const weiri_redis_script weiri_redis_script_alone;   /* one counter */
 extern const weiri_redis_script weiri_redis_script_counter; /* several */
 extern const weiri_redis_script weiri_redis_script_series;  /* logs and buckets */
 extern const weiri_redis_script weiri_redis_script_mixed;   /* both */
+extern const weiri_redis_script weiri_redis_script_reset;   /* of any */
 
 #endif

@@ -1,10 +1,5 @@
 -- alone: a counter that is the only rule, the commonest limiter: what decide.lua does, without what others need.
 local key, limit, charge, window = KEYS[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-if verb == 'r' then
-  counter_forget(key, window)
-  return 1
-end
-
 local index, current, previous, elapsed, stored = counter_look(key, now, window)
 local left = counter_left(limit, current, previous, elapsed, window)
 local accepted, retry, release = 1, 0, 0

@@ -42,12 +42,3 @@ local function counter_store(key, index, current, previous, window, stored)
     redis.call('SET', key, state, 'PX', life((index + 2) * window))
   end
 end
-
--- The newest window that was charged stays: its start is the key's time.
-local function counter_forget(key, window)
-  local state = redis.call('GET', key)
-  if state then
-    local index = struct.unpack('>I7', state)
-    counter_store(key, index, 0, 0, window, index)
-  end
-end

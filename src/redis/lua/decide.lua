@@ -1,6 +1,6 @@
 -- decide: all rules of one key are looked at, then all recorded, or none. A script has the parts that its rules need:
 -- where all are counters, no series_ is there, nor asked for; and the other way round. It returns 1 accepted or 0
--- refused, rule, remaining, retry (-1 never), release: whole numbers, in us; for a reset 1.
+-- refused, rule, remaining, retry (-1 never), release: whole numbers, in us.
 
 local function look(key, limit, charge, window, width)
   if width > 0 then return series_look(key, now, limit, charge, window, width) end
@@ -19,14 +19,6 @@ local function record(at)
   if at.width > 0 then return series_record(at) end
   at.current, at.left = at.current + at.charge, at.left - at.charge
   counter_store(at.key, at.index, at.current, at.previous, at.window, at.stored)
-end
-
-if verb == 'r' then
-  for i = 1, #KEYS do
-    local window, width = tonumber(ARGV[4 * i]), tonumber(ARGV[4 * i + 1])
-    if width > 0 then series_forget(KEYS[i], window, width) else counter_forget(KEYS[i], window) end
-  end
-  return 1
 end
 
 local rules, accepted = {}, 1

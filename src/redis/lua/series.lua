@@ -29,39 +29,46 @@ local function series_leaves(stamp, window, width)
   return stamp - stamp % width + width + window - 1
 end
 
--- The oldest member that still counts at `time`, where the newest does; and whether there are older ones.
-local function series_first(key, time, window, width)
-  local oldest = redis.call('ZRANGE', key, 0, 1)
-  local total, stamp, charge = series_unpack(oldest[1])
-  if series_leaves(stamp, window, width) > time then return oldest[1], total, stamp, charge, false end
-  total, stamp, charge = series_unpack(oldest[2])
-  if series_leaves(stamp, window, width) > time then return oldest[2], total, stamp, charge, true end
-  local from = math.floor((time - window + 1) / width)
-  local first = redis.call('ZRANGEBYSCORE', key, from, '+inf', 'LIMIT', 0, 1)[1]
-  total, stamp, charge = series_unpack(first)
-  return first, total, stamp, charge, true
+-- The lowest score that counts.
+local function series_from(at)
+  return math.floor((at.time - at.window + 1) / at.width)
+end
+
+-- Finds the oldest member that counts, if any, and what that leaves. `stale`: 1, one before it counts no more, as mostly
+-- where a key is busy; true, several.
+local function series_look_back(at)
+  local two = redis.call('ZRANGE', at.key, '0', '1')
+  local first, stale = two[1], false
+  local total, stamp, charge = series_unpack(first)
+  if series_leaves(stamp, at.window, at.width) <= at.time then
+    first, stale = two[2], 1
+    if first then total, stamp, charge = series_unpack(first) end
+    if first and series_leaves(stamp, at.window, at.width) <= at.time then
+      first, stale = redis.call('ZRANGEBYSCORE', at.key, series_from(at), '+inf', 'LIMIT', '0', '1')[1], true
+      if first then total, stamp, charge = series_unpack(first) end
+    end
+  end
+  at.stale = stale
+  if first then
+    at.first, at.first_total, at.first_member, at.left = stamp, total, first, at.limit - (at.total - total + charge)
+  end
 end
 
 local function series_look(key, now, limit, charge, window, width)
-  local member = redis.call('ZRANGE', key, -1, -1)[1]
-  if not member then
-    return {key = key, limit = limit, charge = charge, window = window, width = width, left = limit, time = now,
-      total = 0}
-  end
-  local total, last, last_charge = series_unpack(member)
-  local time = now > last and now or last
-  local at = {key = key, limit = limit, charge = charge, window = window, width = width, left = limit, time = time,
-    total = total, last = last, last_charge = last_charge, first = false, first_total = 0, first_member = false,
-    stale = false, replaced = false}
-  if last_charge == 0 then
-    at.replaced = member
-  elseif series_leaves(last, window, width) <= time then
-    at.stale = true
-  else
-    local first_charge
-    at.first_member, at.first_total, at.first, first_charge, at.stale = series_first(key, time, window, width)
-    at.left = limit - (total - (at.first_total - first_charge))
-    if width > 1 and last - last % width == time - time % width then at.replaced = member end
+  local member = redis.call('ZRANGE', key, '-1', '-1')[1]
+  local at = {key = key, limit = limit, charge = charge, window = window, width = width, left = limit, time = now,
+    total = 0, last = false, last_charge = 0, first = false, first_total = 0, first_member = false, stale = false,
+    replaced = false}
+  if member then
+    local total, last, last_charge = series_unpack(member)
+    if last > now then at.time = last end
+    at.total, at.last, at.last_charge = total, last, last_charge
+    if last_charge == 0 then
+      at.replaced = member
+    else
+      series_look_back(at)
+      if width > 1 and at.first and last - last % width == at.time - at.time % width then at.replaced = member end
+    end
   end
   return at
 end
@@ -96,11 +103,6 @@ local function series_opens(at, charge)
   return series_leaves(stamp, at.window, at.width)
 end
 
--- The lowest score that counts.
-local function series_from(at)
-  return math.floor((at.time - at.window + 1) / at.width)
-end
-
 -- Totals begin again, before they pass what a double counts.
 local function series_renumber(at)
   local total, member = 0, false
@@ -119,25 +121,21 @@ end
 local function series_record(at)
   local key, time, charge = at.key, at.time, at.charge
   if at.total + charge > TOTAL_MAX then series_renumber(at) end
-  local total, own, ends = at.total + charge, charge, series_leaves(time, at.window, at.width)
+  local total, own = at.total + charge, charge
   if at.replaced then own = own + at.last_charge end
   -- First what needs memory: where Redis has none, it refuses that, and nothing was written.
   redis.call('ZADD', key, (time - time % at.width) / at.width, series_pack(total, time, own))
   if at.replaced then redis.call('ZREM', key, at.replaced) end
-  if at.stale then redis.call('ZREMRANGEBYSCORE', key, '-inf', series_from(at) - 1) end
+  if at.stale == 1 then
+    redis.call('ZREMRANGEBYRANK', key, '0', '0')
+  elseif at.stale then
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', series_from(at) - 1)
+  end
   -- A key that is there has its time already, and mostly the same.
-  if given or not at.last or life(series_leaves(at.last, at.window, at.width)) ~= life(ends) then
+  local ends = series_leaves(time, at.window, at.width)
+  if not at.last or outlives(ends, series_leaves(at.last, at.window, at.width)) then
     redis.call('PEXPIRE', key, life(ends))
   end
   if not at.first then at.first, at.first_total = time, total end
   at.total, at.last, at.last_charge, at.left = total, time, own, at.left - charge
-end
-
-local function series_forget(key, window, width)
-  local member = redis.call('ZRANGE', key, -1, -1)[1]
-  if not member then return end
-  local _, stamp = series_unpack(member)
-  redis.call('DEL', key)
-  redis.call('ZADD', key, math.floor(stamp / width), series_pack(0, stamp, 0))
-  redis.call('PEXPIRE', key, life(series_leaves(stamp, window, width)))
 end
