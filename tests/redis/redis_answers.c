@@ -180,6 +180,55 @@ static void a_request_out_of_range_is_refused(void)
     asker_close(&asker);
 }
 
+/* What stands between the script and the end, with spaces for what frames the words. */
+static void question_is(const char *wanted, enum weiri_redis_verb verb, uint64_t cost, bool given_time)
+{
+    const weir_rule rules[] = {counter_rule(WEIRI_REDIS_LIMIT_MAX, WEIR_SECOND), buckets_rule(9, 10000, 3),
+                               {.limit = 7, .window_ns = 1, .algorithm = WEIR_LOG, .meter = WEIR_PER_REQUEST}};
+    weir_request request = weir_request_for("k", 1);
+    weir_redis_options options = asker_options(given_time);
+    redisReader *reader = redisReaderCreate();
+    void *words = NULL;
+    struct asker asker;
+    char got[300] = "";
+    size_t length;
+
+    request.cost = cost;
+    CHECK_EQUAL(0, asker_open_with(&asker, NULL, rules, 3, &options));
+    weiri_redis_question question = {verb, &request, 5999, weiri_redis_limits_of(&asker.rules, 0)};
+    for (int whole = 0; whole < 2; whole++) {
+        char *command = weiri_redis_command(&asker.rules, &question, whole, &length);
+
+        /* A command is an array of strings, as a reply may be. */
+        CHECK(redisReaderFeed(reader, command, length) == REDIS_OK);
+        CHECK(redisReaderGetReply(reader, &words) == REDIS_OK && words != NULL);
+        const redisReply *array = words;
+        CHECK(strcmp(array->element[0]->str, whole ? "EVAL" : "EVALSHA") == 0);
+        CHECK(whole ? array->element[1]->len > 1000 : array->element[1]->len == 40);
+        got[0] = '\0';
+        for (size_t i = 2; i < array->elements; i++)
+            strcat(strcat(got, array->element[i]->str), i + 1 < array->elements ? " " : "");
+        if (strcmp(wanted, got) != 0)
+            printf("wanted \"%s\", got \"%s\"\n", wanted, got);
+        CHECK(strcmp(wanted, got) == 0);
+        freeReplyObject(words);
+        free(command);
+    }
+    redisReaderFree(reader);
+    asker_close(&asker);
+}
+
+static void a_question_is_one_command_of_numbers_that_a_double_counts(void)
+{
+    question_is("3 {weir:k}0cc1000000 {weir:k}1bc10/4 {weir:k}2lr1 t 9007199254740991 3 1000000 0 9 3 10 4 7 1 1 1",
+                WEIRI_REDIS_TAKE, 3, false);
+    question_is("3 {weir:k}0cc1000000g {weir:k}1bc10/4g {weir:k}2lr1g p 9007199254740991 9007199254740992 1000000 0"
+                " 9 10 10 4 7 1 1 1 5",
+                WEIRI_REDIS_PEEK, UINT64_MAX, true);
+    question_is("3 {weir:k}0cc1000000 {weir:k}1bc10/4 {weir:k}2lr1 r 9007199254740991 0 1000000 0 9 0 10 4 7 1 1 1",
+                WEIRI_REDIS_RESET, 0, false);
+}
+
 /* ---- Replies ---- */
 
 static weir_decision decision;
@@ -322,6 +371,7 @@ int main(void)
     windows_are_rounded_up_to_a_microsecond();
     limits_of_a_plan_are_replaced_together_or_not_at_all();
     a_request_out_of_range_is_refused();
+    a_question_is_one_command_of_numbers_that_a_double_counts();
     an_answer_becomes_a_decision_in_ns();
     what_no_script_of_ours_writes_is_garbled();
     errors_before_anything_was_written_are_told_from_others();
