@@ -398,6 +398,44 @@ static void a_later_record_lengthens_the_life(void)
     }
 }
 
+/* ---- The server's own time ---- */
+
+static uint64_t server_time_us(void)
+{
+    redisReply *reply = redis_server_ask(link_, "TIME");
+    uint64_t seconds = strtoull(reply->element[0]->str, NULL, 10);
+    uint64_t us = seconds * 1000000 + strtoull(reply->element[1]->str, NULL, 10);
+
+    freeReplyObject(reply);
+    return us;
+}
+
+static void without_a_given_time_the_server_tells_it(void)
+{
+    enum { WINDOW_US = 30000 };
+    const weir_rule rules[] = {log_rule(1, WINDOW_US * US), buckets_rule(1, WINDOW_US * US, WINDOW_US)};
+    weir_redis_options options = asker_options(false);
+    weir_request one = request_of("key", 1);
+
+    for (size_t i = 0; i < 2; i++) {
+        struct asker asker;
+        weir_decision got;
+
+        start_afresh();
+        CHECK_EQUAL(0, asker_open_with(&asker, link_, &rules[i], 1, &options));
+        uint64_t before = server_time_us();
+        CHECK_EQUAL(1, asker_take(&asker, &one, WEIR_NOW, NULL));
+        while (asker_take(&asker, &one, WEIR_NOW, &got) == 0) {
+            uint64_t now = server_time_us(); /* a little later than the refusal */
+
+            CHECK(now + got.retry_after_ns / US >= before + WINDOW_US);
+            CHECK(got.retry_after_ns / US <= WINDOW_US);
+        }
+        CHECK(server_time_us() >= before + WINDOW_US);
+        asker_close(&asker);
+    }
+}
+
 /* ---- What is stored ---- */
 
 static void stored_numbers_are_whole(void)
@@ -460,6 +498,7 @@ int main(void)
     a_wait_among_many_records_takes_few_looks();
     every_key_ends_after_its_window_by_itself();
     a_later_record_lengthens_the_life();
+    without_a_given_time_the_server_tells_it();
     stored_numbers_are_whole();
     given_times_share_no_key_with_the_servers();
     redisFree(link_);

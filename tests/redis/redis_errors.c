@@ -1,0 +1,109 @@
+/*
+ * Errors of a real server that say that nothing was written: nothing was, in any rule's key.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "asker.h"
+#include "check.h"
+#include "server.h"
+#include "support/rows.h"
+
+#define US WEIR_MICROSECOND
+
+/* Alone and together: each first write is one that can be refused. */
+static const weir_rule rules[] = {
+    {.limit = 100, .window_ns = 100 * US, .algorithm = WEIR_BUCKETS, .meter = WEIR_PER_COST, .buckets = 10},
+    {.limit = 100, .window_ns = 100 * US, .algorithm = WEIR_LOG, .meter = WEIR_PER_COST},
+    {.limit = 100, .window_ns = 100 * US, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_COST},
+};
+enum { RULES = 3 };
+
+static redisContext *link_;
+static weir_request one;
+static weir_request three;
+
+/* A number that changes with any change of the data. */
+static void digest(char text[48])
+{
+    redisReply *reply = redis_server_ask(link_, "DEBUG DIGEST");
+
+    snprintf(text, 48, "%s", reply->str);
+    freeReplyObject(reply);
+}
+
+static void refused_with(const char *word, struct asker *asker, enum weiri_redis_verb verb, uint64_t now)
+{
+    char before[48];
+    char after[48];
+    weir_decision decision;
+
+    digest(before);
+    CHECK_EQUAL(WEIRI_REDIS_REFUSED, asker_try(asker, verb, &three, now, true, &decision));
+    if (strncmp(asker_error, word, strlen(word)) != 0)
+        printf("wanted %s, got %s\n", word, asker_error);
+    CHECK(strncmp(asker_error, word, strlen(word)) == 0);
+    digest(after);
+    CHECK(strcmp(before, after) == 0);
+}
+
+/* On each rule alone, then on all; first with no key there, then with old and new records in a full window. */
+static void each_way(void (*spoil)(void), void (*mend)(void), const char *word)
+{
+    for (size_t i = 0; i <= RULES; i++) {
+        struct asker asker;
+
+        CHECK_EQUAL(0, asker_open(&asker, link_, i < RULES ? &rules[i] : rules, i < RULES ? 1 : RULES));
+        REDIS_SERVER_TELL(link_, "FLUSHALL");
+        spoil();
+        refused_with(word, &asker, WEIRI_REDIS_TAKE, 0);
+        mend();
+        for (uint64_t t = 0; t < 100; t += 30)
+            CHECK_EQUAL(1, asker_take(&asker, &one, t * US, NULL));
+        spoil();
+        refused_with(word, &asker, WEIRI_REDIS_TAKE, 91 * US);
+        refused_with(word, &asker, WEIRI_REDIS_TAKE, 121 * US);
+        refused_with(word, &asker, WEIRI_REDIS_TAKE, 500 * US);
+        mend();
+        CHECK_EQUAL(1, asker_take(&asker, &three, 500 * US, NULL));
+        asker_close(&asker);
+    }
+}
+
+static void fill(void) { REDIS_SERVER_TELL(link_, "CONFIG SET maxmemory 1"); }
+static void clear(void) { REDIS_SERVER_TELL(link_, "CONFIG SET maxmemory 0"); }
+static void demote(void) { REDIS_SERVER_TELL(link_, "REPLICAOF 127.0.0.1 1"); }
+static void promote(void) { REDIS_SERVER_TELL(link_, "REPLICAOF NO ONE"); }
+
+static void a_key_of_another_type_is_met_before_anything_is_written(void)
+{
+    for (size_t spoilt = 0; spoilt < RULES; spoilt++) {
+        struct asker asker;
+
+        REDIS_SERVER_TELL(link_, "FLUSHALL");
+        CHECK_EQUAL(0, asker_open(&asker, link_, rules, RULES));
+        REDIS_SERVER_TELL(link_, "RPUSH {weir:key}%s x", asker.rules.rule[spoilt].suffix);
+        refused_with("WRONGTYPE ", &asker, WEIRI_REDIS_TAKE, 0);
+        CHECK_EQUAL(1, redis_server_number(link_, "DBSIZE"));
+        asker_close(&asker);
+    }
+}
+
+int main(void)
+{
+    struct redis_server server;
+
+    NEEDS_REDIS();
+    one = weir_request_for("key", 3);
+    three = one;
+    three.cost = 3;
+    redis_server_start(&server, NULL);
+    link_ = redis_server_connect(&server);
+    each_way(fill, clear, "OOM ");
+    each_way(demote, promote, "READONLY ");
+    a_key_of_another_type_is_met_before_anything_is_written();
+    redisFree(link_);
+    redis_server_stop(&server);
+    return checks_end();
+}
