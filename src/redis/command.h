@@ -26,8 +26,8 @@ int weiri_redis_question_check(const weiri_redis_rules *rules, const weir_reques
 unsigned weiri_redis_slot(const weiri_redis_rules *rules, const void *key, size_t key_len);
 
 /*
- * The command in Redis's protocol, to be freed with free(); NULL: no memory. `whole`: EVAL with the script's text, which
- * also loads it; else EVALSHA.
+ * The command in Redis's protocol, to be freed with free(); NULL: no memory. `whole`: EVAL with the script's text,
+ * which also loads it; else EVALSHA.
  */
 char *weiri_redis_command(const weiri_redis_rules *rules, const weiri_redis_question *question, bool whole,
                           size_t *length);

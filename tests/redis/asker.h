@@ -1,6 +1,6 @@
 /*
- * Asks a server as the library's clients do, command by command, on a connection of the test's own: what rules, commands
- * and scripts answer, with no client about them. Whatever is no answer ends the process with a word.
+ * Asks a server as the library's clients do, command by command, on a connection of the test's own: what rules,
+ * commands and scripts answer, with no client about them. Whatever is no answer ends the process with a word.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -170,7 +170,7 @@ static void limits_at_the_edge_are_exact(void)
     holds("count overflow", buckets_rule(WEIRI_REDIS_LIMIT_MAX, 100, 1), ROWS(rows));
 }
 
-/* At the very instant, and where the key vanished: a wait is never below 0, nor what Redis says of a key without time. */
+/* Where the key or its time is lost: a wait is never below 0, nor what Redis says of such a key. */
 static void a_key_that_vanished_is_a_key_without_charges(void)
 {
     const weir_rule rules[] = {log_rule(1, 3600 * WEIR_SECOND), counter_rule(1, 3600 * WEIR_SECOND),

@@ -73,7 +73,8 @@ static void make_rule(struct world *world, weir_rule *rule)
 
 static void make_world(struct world *world, redisContext *link, random_source random)
 {
-    static const uint64_t scales[] = {1, 2, 7, 10, 100, 1000, 60000000, UINT64_C(86400000000), WEIRI_REDIS_WINDOW_MAX_US};
+    static const uint64_t scales[] = {1,    2,        7,                     10,                       100,
+                                      1000, 60000000, UINT64_C(86400000000), WEIRI_REDIS_WINDOW_MAX_US};
     weir_redis_options options = asker_options(true);
     weir_rule rules[WEIR_RULES_MAX];
     uint64_t rule_counts[] = {1, 1, 2, random_between(&random, 3, WEIR_RULES_MAX)};

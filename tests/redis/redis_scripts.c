@@ -1,12 +1,11 @@
 /*
- * The scripts on a real server: their arithmetic, what they write and when, and how long that lives.
+ * The scripts on a real server: their arithmetic, and what they write and when.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "asker.h"
 #include "check.h"
@@ -328,112 +327,31 @@ static void a_wait_among_many_records_takes_few_looks(void)
     asker_close(&asker);
 }
 
-/* ---- How long it lives ---- */
-
-static void every_key_has_its_time(long long least_ms, long long most_ms)
+/* What an operator took out by hand makes answers wrong; it must not make a script run for ever. */
+static void a_series_with_gaps_ends_every_search(void)
 {
-    redisReply *keys = redis_server_ask(link_, "KEYS *");
+    const weir_rule rule = log_rule(1000, S);
+    struct asker asker;
+    uint64_t refused = 0;
 
-    for (size_t i = 0; i < keys->elements; i++) {
-        long long left = redis_server_number(link_, "PTTL %s", keys->element[i]->str);
-
-        CHECK(left > least_ms && left <= most_ms);
-    }
-    CHECK(keys->elements > 0);
-    freeReplyObject(keys);
-}
-
-static void every_key_ends_after_its_window_by_itself(void)
-{
-    const weir_rule rules[] = {counter_rule(1000, 30 * WEIR_MILLISECOND), log_rule(1000, 40 * WEIR_MILLISECOND),
-                               buckets_rule(1000, 50 * WEIR_MILLISECOND, 5)};
-    weir_redis_options options = asker_options(false);
-    struct asker asker[4];
-
-    start_afresh();
-    for (size_t i = 0; i < 4; i++)
-        CHECK_EQUAL(0, asker_open_with(&asker[i], link_, i < 3 ? &rules[i] : rules, i < 3 ? 1 : 3, &options));
-    for (int step = 0; step < 300; step++) {
-        weir_request request = request_of(step % 7 == 0 ? "one" : "other", (uint64_t)step % 3);
-
-        for (size_t i = 0; i < 4; i++) {
-            if (step % 50 == 49)
-                asker_reset(&asker[i], &request, WEIR_NOW);
-            else
-                asker_take(&asker[i], &request, WEIR_NOW, NULL);
-        }
-        if (step % 10 == 9)
-            every_key_has_its_time(0, 60 + 2000);
-    }
-    while (redis_server_number(link_, "DBSIZE") > 0) /* by the server's own hand; the test's timeout is the bound */
-        nanosleep(&(struct timespec){0, 10000000}, NULL);
-    for (size_t i = 0; i < 4; i++)
-        asker_close(&asker[i]);
-}
-
-/* Which is not told to Redis again where it is the same second: so a second must pass. */
-static void a_later_record_lengthens_the_life(void)
-{
-    enum { WINDOW_MS = 1500 };
-    const weir_rule rules[] = {log_rule(10, WINDOW_MS * WEIR_MILLISECOND),
-                               buckets_rule(10, WINDOW_MS * WEIR_MILLISECOND, 5),
-                               counter_rule(10, WINDOW_MS * WEIR_MILLISECOND)};
-    weir_redis_options options = asker_options(false);
-    weir_request one = request_of("key", 1);
-    struct asker asker[3];
-
-    start_afresh();
-    for (size_t i = 0; i < 3; i++) {
-        CHECK_EQUAL(0, asker_open_with(&asker[i], link_, &rules[i], 1, &options));
-        CHECK_EQUAL(1, asker_take(&asker[i], &one, WEIR_NOW, NULL));
-    }
-    for (size_t i = 0; i < 3; i++) {
-        const char *suffix = asker[i].rules.rule[0].suffix;
-
-        while (redis_server_number(link_, "PTTL {weir:key}%s", suffix) >= WINDOW_MS)
-            nanosleep(&(struct timespec){0, 5000000}, NULL);
-        CHECK_EQUAL(1, asker_take(&asker[i], &one, WEIR_NOW, NULL));
-        CHECK(redis_server_number(link_, "PTTL {weir:key}%s", suffix) >= WINDOW_MS);
-        asker_close(&asker[i]);
-    }
-}
-
-/* ---- The server's own time ---- */
-
-static uint64_t server_time_us(void)
-{
-    redisReply *reply = redis_server_ask(link_, "TIME");
-    uint64_t seconds = strtoull(reply->element[0]->str, NULL, 10);
-    uint64_t us = seconds * 1000000 + strtoull(reply->element[1]->str, NULL, 10);
-
-    freeReplyObject(reply);
-    return us;
-}
-
-static void without_a_given_time_the_server_tells_it(void)
-{
-    enum { WINDOW_US = 30000 };
-    const weir_rule rules[] = {log_rule(1, WINDOW_US * US), buckets_rule(1, WINDOW_US * US, WINDOW_US)};
-    weir_redis_options options = asker_options(false);
-    weir_request one = request_of("key", 1);
-
-    for (size_t i = 0; i < 2; i++) {
-        struct asker asker;
-        weir_decision got;
-
+    CHECK_EQUAL(0, asker_open(&asker, link_, &rule, 1));
+    for (uint64_t gap = 1; gap < 14; gap++) {
         start_afresh();
-        CHECK_EQUAL(0, asker_open_with(&asker, link_, &rules[i], 1, &options));
-        uint64_t before = server_time_us();
-        CHECK_EQUAL(1, asker_take(&asker, &one, WEIR_NOW, NULL));
-        while (asker_take(&asker, &one, WEIR_NOW, &got) == 0) {
-            uint64_t now = server_time_us(); /* a little later than the refusal */
+        for (uint64_t i = 0; i < 15; i++) {
+            weir_request some = request_of("key", 1 + i % 4 * 40);
 
-            CHECK(now + got.retry_after_ns / US >= before + WINDOW_US);
-            CHECK(got.retry_after_ns / US <= WINDOW_US);
+            CHECK_EQUAL(1, asker_take(&asker, &some, i * US, NULL));
         }
-        CHECK(server_time_us() >= before + WINDOW_US);
-        asker_close(&asker);
+        const char *suffix = asker.rules.rule[0].suffix;
+        CHECK_EQUAL(1, redis_server_number(link_, "ZREMRANGEBYRANK {weir:key}%s %d %d", suffix, (int)gap, (int)gap));
+        for (uint64_t cost = 1; cost <= 1000; cost += 7) {
+            weir_request some = request_of("key", cost);
+
+            refused += asker_peek(&asker, &some, 20 * US, NULL) == 0;
+        }
     }
+    CHECK(refused > 1000);
+    asker_close(&asker);
 }
 
 /* ---- What is stored ---- */
@@ -496,9 +414,7 @@ int main(void)
     buckets_have_one_member_each();
     totals_begin_again_before_they_pass_2_to_53();
     a_wait_among_many_records_takes_few_looks();
-    every_key_ends_after_its_window_by_itself();
-    a_later_record_lengthens_the_life();
-    without_a_given_time_the_server_tells_it();
+    a_series_with_gaps_ends_every_search();
     stored_numbers_are_whole();
     given_times_share_no_key_with_the_servers();
     redisFree(link_);

@@ -9,7 +9,7 @@ if not given then
 end
 
 -- How long, in ms, a key is kept that counts until `ends`: to the end of that second, and a second longer, so that no
--- clock that is a little behind finds it gone. Given times have nothing to do with how time passes: there it is an hour.
+-- clock that is a little behind finds it gone. Given times say nothing on how time passes: there it is an hour.
 local function life(ends)
   if given then return 3600000 end
   return math.max((math.floor(ends / 1000000) + 2) * 1000 - math.floor(now / 1000), 1)

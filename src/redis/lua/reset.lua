@@ -1,4 +1,4 @@
--- reset: forgets the charges of all rules of one key, not its time: what bears that stays, with charges of 0. Returns 1.
+-- reset: forgets the charges of all rules of one key, not its time: what bears that stays, charged 0. Returns 1.
 
 -- The newest window that was charged: its start is the time.
 local function counter_forget(key, window)

@@ -4,11 +4,11 @@
 --     total stamp           of a charge of 1
 --     total stamp charge    else
 --
--- in 7 bytes each, the highest first, where `total` is the running sum of all charges up to and with its own: so members
--- are unique, those of one score stand in order, and what counts is the difference of two totals, however many members
--- lie between. Buckets of more than a microsecond have one member each, with the newest stamp. It decides at the later
--- of now and the newest stamp of all. A charge of 0 stands alone: it keeps the time after a reset. What has left the
--- window is removed with the next record.
+-- in 7 bytes each, the highest first, where `total` is the running sum of all charges up to and with its own: so
+-- members are unique, those of one score stand in order, and what counts is the difference of two totals, however many
+-- members lie between. Buckets of more than a microsecond have one member each, with the newest stamp. It decides at
+-- the later of now and the newest stamp of all. A charge of 0 stands alone: it keeps the time after a reset. What has
+-- left the window is removed with the next record.
 local TOTAL_MAX = 9007199254740991
 
 local function series_pack(total, stamp, charge)
@@ -34,8 +34,8 @@ local function series_from(at)
   return math.floor((at.time - at.window + 1) / at.width)
 end
 
--- Finds the oldest member that counts, if any, and what that leaves. `stale`: 1, one before it counts no more, as mostly
--- where a key is busy; true, several.
+-- Finds the oldest member that counts, if any, and what that leaves. `stale`: 1, one before it counts no more, as
+-- mostly where a key is busy; true, several.
 local function series_look_back(at)
   local two = redis.call('ZRANGE', at.key, '0', '1')
   local first, stale = two[1], false
@@ -74,22 +74,22 @@ local function series_look(key, now, limit, charge, window, width)
 end
 
 -- The stamp of the member that brings the total to `target`, which lies between the first and the newest. Each member
--- adds 1 at least, which tells how far it can be: so far exactly, where each adds 1.
+-- adds 1 at least, which tells how far it can be: so far exactly, where each adds 1. Ends whatever a key may hold.
 local function series_find(at, target)
   local low = at.stale and redis.call('ZRANK', at.key, at.first_member) or 0
   local high = math.min(low + target - at.first_total, redis.call('ZCARD', at.key) - 1)
-  local rank = high
-  while true do
+  local rank, found = high, nil
+  repeat
     local total, stamp, charge = series_unpack(redis.call('ZRANGE', at.key, rank, rank)[1])
     if total < target then
       low = rank
-    elseif total - charge < target then
-      return stamp
     else
-      high = rank
+      high, found = rank, stamp
+      if total - charge < target then break end
     end
     rank = math.floor((low + high) / 2)
-  end
+  until rank == low
+  return found
 end
 
 -- When a charge is accepted that is at most the limit, and is not accepted now.
