@@ -90,6 +90,88 @@ static void a_key_of_another_type_is_met_before_anything_is_written(void)
     }
 }
 
+#define RIGHTS "evalsha, eval, time, get, set, zadd, zrange, zrangebyscore, zrank, zcard, zrem, zremrangebyrank, " \
+               "zremrangebyscore, pexpire, del"
+
+/* Gives the user all rights that the header names, but for one of them. Returns whether there is such a one. */
+static bool allow_all_but(size_t left_out)
+{
+    char names[] = RIGHTS;
+    size_t number = 0;
+
+    REDIS_SERVER_TELL(link_, "ACL SETUSER limiter reset on >word ~{weir:*");
+    for (char *name = strtok(names, ", "); name != NULL; name = strtok(NULL, ", "))
+        if (number++ != left_out)
+            REDIS_SERVER_TELL(link_, "ACL SETUSER limiter +%s", name);
+    return left_out < number;
+}
+
+/* The paths of the scripts; whether all was answered. Even steps send the script whole, odd ones by its name. */
+static bool uses_every_command(struct asker *asker)
+{
+    const uint64_t most = WEIRI_REDIS_LIMIT_MAX;
+    const struct {
+        uint64_t now;
+        uint64_t cost;
+        enum weiri_redis_verb verb;
+    } steps[] = {
+        {0, 2, WEIRI_REDIS_TAKE},
+        {30, 2, WEIRI_REDIS_TAKE},
+        {60, 3, WEIRI_REDIS_TAKE},
+        {90, 3, WEIRI_REDIS_TAKE},
+        {115, most - 5, WEIRI_REDIS_TAKE}, /* until the second that counts has left: a search */
+        {116, 1, WEIRI_REDIS_TAKE},        /* one has left */
+        {300, 1, WEIRI_REDIS_TAKE},        /* several have */
+        {500, most - 4, WEIRI_REDIS_TAKE}, /* totals begin again */
+        {505, 1, WEIRI_REDIS_TAKE},        /* in one bucket */
+        {506, 0, WEIRI_REDIS_TAKE},
+        {999, 0, WEIRI_REDIS_RESET},
+    };
+
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        weir_request request = weir_request_for("key", 3);
+
+        request.cost = steps[i].cost;
+        if (asker_try(asker, steps[i].verb, &request, steps[i].now * US, i % 2 == 0, NULL) != WEIRI_REDIS_ANSWERED)
+            return false;
+    }
+    return true;
+}
+
+static bool uses_the_servers_time(redisContext *link)
+{
+    weir_redis_options options = asker_options(false);
+    struct asker asker;
+
+    CHECK_EQUAL(0, asker_open_with(&asker, link, rules, RULES, &options));
+    enum weiri_redis_outcome outcome = asker_try(&asker, WEIRI_REDIS_TAKE, &one, WEIR_NOW, true, NULL);
+    asker_close(&asker);
+    return outcome == WEIRI_REDIS_ANSWERED;
+}
+
+static void the_rights_that_the_header_names_are_enough_and_each_is_needed(const struct redis_server *server)
+{
+    const weir_rule wide[] = {buckets_rule(WEIRI_REDIS_LIMIT_MAX, 100 * US, 10),
+                              counter_rule(WEIRI_REDIS_LIMIT_MAX, 100 * US)};
+    bool one_left_out = true;
+
+    for (size_t left_out = 0; one_left_out; left_out++) {
+        redisContext *link = redis_server_connect(server);
+        struct asker asker;
+
+        REDIS_SERVER_TELL(link_, "FLUSHALL");
+        one_left_out = allow_all_but(left_out);
+        REDIS_SERVER_TELL(link, "AUTH limiter word");
+        CHECK_EQUAL(0, asker_open(&asker, link, wide, 2));
+        bool all = uses_every_command(&asker) && uses_the_servers_time(link);
+        if (all == one_left_out)
+            printf("right number %zu left out: %s\n", left_out, asker_error);
+        CHECK(all != one_left_out);
+        asker_close(&asker);
+        redisFree(link);
+    }
+}
+
 int main(void)
 {
     struct redis_server server;
@@ -103,6 +185,7 @@ int main(void)
     each_way(fill, clear, "OOM ");
     each_way(demote, promote, "READONLY ");
     a_key_of_another_type_is_met_before_anything_is_written();
+    the_rights_that_the_header_names_are_enough_and_each_is_needed(&server);
     redisFree(link_);
     redis_server_stop(&server);
     return checks_end();
