@@ -90,7 +90,7 @@ names() {
 }
 
 plain='-Dwerror=true'
-functional='unit property faults threads serial host schedule'
+functional='unit property faults threads serial host schedule redis'
 sanitize_address='-Db_sanitize=address,undefined -Db_lundef=false -Dbench=disabled'
 sanitize_thread='-Db_sanitize=thread -Db_lundef=false -Dbench=disabled'
 cross='-Dwerror=true --cross-file build/arm64-sysroot/sysroot.ini --cross-file scripts/arm64.ini'
@@ -102,7 +102,7 @@ tsan_options=halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsa
 one() {
   case $1 in
   gcc) run gcc gcc gcc "$plain" '' ;;
-  clang) run clang clang clang "$plain" 'unit conformance threads serial host hostile' ;;
+  clang) run clang clang clang "$plain" 'unit conformance threads serial host hostile redis' ;;
   gcc-asan)
     WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" \
       "$functional torture hostile conformance cli fuzz" -t 4
