@@ -14,8 +14,3 @@ local function life(ends)
   if given then return 3600000 end
   return math.max((math.floor(ends / 1000000) + 2) * 1000 - math.floor(now / 1000), 1)
 end
-
--- Is a key kept longer that counts until `ends` than one until `before`? Mostly it is the same second.
-local function outlives(ends, before)
-  return given or math.floor(ends / 1000000) > math.floor(before / 1000000)
-end

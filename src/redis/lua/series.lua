@@ -103,6 +103,11 @@ local function series_opens(at, charge)
   return series_leaves(stamp, at.window, at.width)
 end
 
+-- Is a key kept longer that counts until `ends` than one until `before`? Mostly it is the same second.
+local function series_outlives(ends, before)
+  return given or math.floor(ends / 1000000) > math.floor(before / 1000000)
+end
+
 -- Totals begin again, before they pass what a double counts.
 local function series_renumber(at)
   local total, member = 0, false
@@ -133,7 +138,7 @@ local function series_record(at)
   end
   -- A key that is there has its time already, and mostly the same.
   local ends = series_leaves(time, at.window, at.width)
-  if not at.last or outlives(ends, series_leaves(at.last, at.window, at.width)) then
+  if not at.last or series_outlives(ends, series_leaves(at.last, at.window, at.width)) then
     redis.call('PEXPIRE', key, life(ends))
   end
   if not at.first then at.first, at.first_total = time, total end
