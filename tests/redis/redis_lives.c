@@ -14,6 +14,7 @@
 
 #define US WEIR_MICROSECOND
 
+static struct redis_server server_;
 static redisContext *link_;
 
 static weir_request request_of(const char *key, uint64_t cost)
@@ -65,7 +66,54 @@ static void every_key_ends_after_its_window_by_itself(void)
         asker_close(&asker[i]);
 }
 
-/* Which is not told to Redis again where it is the same second: so a second must pass. */
+/* Twenty clients at once: a key is never without its time, and each call is one command. */
+static void a_crowd_leaves_no_key_without_its_time(void)
+{
+    enum { CLIENTS = 20, ROUNDS = 20 };
+    const weir_rule rules[] = {log_rule(50, WEIR_SECOND), counter_rule(50, WEIR_SECOND)};
+    weir_redis_options options = asker_options(false);
+    weir_request one = request_of("key", 1);
+    redisContext *links[CLIENTS];
+    struct asker asker;
+    size_t length;
+
+    REDIS_SERVER_TELL(link_, "FLUSHALL");
+    CHECK_EQUAL(0, asker_open_with(&asker, link_, rules, 2, &options));
+    asker_take(&asker, &one, WEIR_NOW, NULL); /* the script is known */
+    weiri_redis_question question = {WEIRI_REDIS_TAKE, &one, WEIR_NOW, weiri_redis_limits_of(&asker.rules, 0)};
+    char *command = weiri_redis_command(&asker.rules, &question, false, &length);
+    for (size_t i = 0; i < CLIENTS; i++)
+        links[i] = redis_server_connect(&server_);
+    REDIS_SERVER_TELL(link_, "CONFIG RESETSTAT");
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < CLIENTS; i++) {
+            int written = 0;
+
+            redisAppendFormattedCommand(links[i], command, length);
+            while (!written)
+                CHECK(redisBufferWrite(links[i], &written) == REDIS_OK);
+        }
+        for (size_t i = 0; i < CLIENTS; i++) {
+            void *reply = NULL;
+
+            CHECK(redisGetReply(links[i], &reply) == REDIS_OK);
+            CHECK_EQUAL(REDIS_REPLY_ARRAY, ((redisReply *)reply)->type);
+            freeReplyObject(reply);
+        }
+        every_key_has_its_time(2 * 1000 + 2000);
+    }
+    redisReply *stats = redis_server_ask(link_, "INFO commandstats");
+    CHECK(strstr(stats->str, "cmdstat_evalsha:calls=400,") != NULL && strstr(stats->str, "cmdstat_eval:") == NULL);
+    freeReplyObject(stats);
+    for (size_t i = 0; i < CLIENTS; i++)
+        redisFree(links[i]);
+    free(command);
+    asker_close(&asker);
+    while (redis_server_number(link_, "DBSIZE") > 0)
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+}
+
+/* A life is not told to Redis twice in one second: so one must pass. */
 static void a_later_record_lengthens_the_life(void)
 {
     enum { WINDOW_MS = 1500 };
@@ -132,15 +180,14 @@ static void without_a_given_time_the_server_tells_it(void)
 
 int main(void)
 {
-    struct redis_server server;
-
     NEEDS_REDIS();
-    redis_server_start(&server, NULL);
-    link_ = redis_server_connect(&server);
+    redis_server_start(&server_, NULL);
+    link_ = redis_server_connect(&server_);
     every_key_ends_after_its_window_by_itself();
+    a_crowd_leaves_no_key_without_its_time();
     a_later_record_lengthens_the_life();
     without_a_given_time_the_server_tells_it();
     redisFree(link_);
-    redis_server_stop(&server);
+    redis_server_stop(&server_);
     return checks_end();
 }
