@@ -50,26 +50,25 @@ static void a_restart_is_empty_and_on_the_same_place(void)
 
 static void it_ends_with_the_process_that_started_it(void)
 {
+    struct redis_server server = {0};
     int said[2];
-    pid_t pid = 0;
     int status = 0;
 
     CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); /* so that its end can be waited for here */
     CHECK(pipe(said) == 0);
     pid_t child = fork();
     if (child == 0) {
-        struct redis_server server;
-
         redis_server_start(&server, NULL);
         redis_server_freeze(&server); /* even one that stands still */
-        if (write(said[1], &server.pid, sizeof pid) != sizeof pid)
-            _exit(1);
-        _exit(0); /* without stopping it */
+        /* Without stopping it. */
+        _exit(write(said[1], &server, sizeof server) == sizeof server ? 0 : 1);
     }
     CHECK(waitpid(child, NULL, 0) == child);
-    CHECK(read(said[0], &pid, sizeof pid) == sizeof pid);
-    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(read(said[0], &server, sizeof server) == sizeof server);
+    CHECK(waitpid(server.pid, &status, 0) == server.pid);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    server.pid = 0;
+    redis_server_stop(&server); /* the directory alone is left */
     close(said[0]);
     close(said[1]);
 }
