@@ -51,7 +51,7 @@ typedef struct weir_redis_options {
                                     user, password and path percent-encoded. Default redis://127.0.0.1:6379/0 */
     const char *prefix;          /* begins the name of every key, after a brace; limiters of one prefix, and of the same
                                     rules in the same order, share their keys. Any bytes. Default "weir" */
-    uint32_t cluster;            /* 1: `url` is one node of a Redis Cluster */
+    uint32_t cluster;            /* 0; 1, `url` being one node of a Redis Cluster, is -EINVAL in this release */
     uint32_t connections;        /* at most so many to a server, made as they are needed. Default 8 */
     uint64_t connect_timeout_ns; /* default 50 ms */
     uint64_t command_timeout_ns; /* waiting for a free connection included. Default 50 ms */
@@ -98,13 +98,13 @@ WEIR_API weir_redis_options weir_redis_options_default(void);
  *   rules     rule_count rules, read during the call only; the name is not used
  *   options   NULL: weir_redis_options_default(); read during the call only, strings included
  * Returns 0; -EINVAL (a rule, field or option is out of range; options->error says which, in words); -ENOMEM; and what
- * weir_open returns, with WEIR_UNREACHED_FALLBACK.
+ * weir_open returns, since refusals are remembered by identities of weir's, and for WEIR_UNREACHED_FALLBACK.
  */
 WEIR_CHECKED int weir_redis_open(weir_redis **limiter, const weir_rule *rules, size_t rule_count,
                                  const weir_redis_options *options);
 
-/* Closes a limiter, its connections and its memory; NULL does nothing. No call on it, and no weir_redis_async of it,
- * may be in use or follow. Keys in Redis stay until they expire. Returns 0, or -EDEADLK as weir_close does. */
+/* Closes a limiter, its connections and its memory; NULL does nothing. No call on it may be in use or follow. Keys in
+ * Redis stay until they expire. Returns 0, or -EDEADLK as weir_close does. */
 WEIR_API int weir_redis_close(weir_redis *limiter);
 
 /*
@@ -152,45 +152,6 @@ WEIR_API int weir_redis_stats(const weir_redis *limiter, weir_redis_statistics *
 /* Writes into `text` (size bytes, ended by 0) what went wrong last, in words: "READONLY You can't write against a read
  * only replica. (127.0.0.1:6379)"; "" where nothing has. Returns its whole length. */
 WEIR_API size_t weir_redis_error(const weir_redis *limiter, char *text, size_t size);
-
-/* --- For event loops: one weir_redis_async a loop, used by the loop's thread alone --- */
-
-enum weir_redis_events { WEIR_REDIS_READABLE = 1, WEIR_REDIS_WRITABLE = 2 };
-
-/*
- * What an event loop does for us; weir/redis_epoll.h, weir/redis_libuv.h and weir/redis_libevent.h fill it in. All
- * functions are called by the loop's thread. A watch that was asked to end calls nothing any more.
- */
-typedef struct weir_redis_loop {
-    void *loop;
-    void *(*watch)(void *loop, int fd, void (*ready)(void *argument, unsigned events), void *argument); /* or NULL */
-    void (*want)(void *watch, unsigned events); /* which events it is to be told; 0 after `watch` */
-    void (*unwatch)(void *watch);               /* fd is closed only later */
-    void *(*timer)(void *loop, void (*fire)(void *argument), void *argument); /* not running; NULL: no memory */
-    void (*arm)(void *timer, uint64_t after_ns); /* fires once; again: from now on; UINT64_MAX: not at all */
-    void (*untimer)(void *timer);
-} weir_redis_loop;
-
-typedef struct weir_redis_async weir_redis_async;
-
-/* `verdict` and *decision as of weir_redis_take; the decision is good until the callback returns. It may call every
- * function on `async` but weir_redis_async_close. */
-typedef void weir_redis_answer(void *argument, int verdict, const weir_decision *decision);
-
-/* A client of `limiter` for one loop, which must outlive it. Returns 0, -EINVAL or -ENOMEM. */
-WEIR_CHECKED int weir_redis_async_open(weir_redis_async **async, weir_redis *limiter, const weir_redis_loop *loop);
-
-/* Answers what is under way (options.when_unreached, flagged), and closes; NULL does nothing. Not from a callback. */
-WEIR_API void weir_redis_async_close(weir_redis_async *async);
-
-/*
- * As weir_redis_take, without waiting. What need not be asked (a remembered refusal, a server that is left alone, a bad
- * request) is answered at once: 1 or 0, with *decision filled, or -EINVAL, and `answer` is not called. Else
- * -EINPROGRESS: `answer` is called once, by the loop, within the timeouts. -ENOMEM: neither asked nor answered.
- * The key is copied. Commands of one turn of the loop are written together.
- */
-WEIR_CHECKED int weir_redis_async_take(weir_redis_async *async, const weir_request *request, uint64_t now,
-                                       weir_decision *decision, weir_redis_answer *answer, void *argument);
 
 #ifdef __cplusplus
 }

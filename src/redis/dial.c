@@ -1,0 +1,188 @@
+/* How a connection comes to be: name, addresses, connect, and the greeting (AUTH, SELECT). */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+#include <weir/types.h>
+
+#include "redis/link.h"
+
+static void say_errno(weiri_redis_text *why, int error)
+{
+    char buffer[96];
+    weiri_redis_say(why, "connect: %s", strerror_r(error, buffer, sizeof buffer));
+}
+
+/* Waits until a connect that has begun is done. 0, or an errno value. */
+static int finish(int fd, uint64_t deadline)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    for (;;) {
+        uint64_t now = weiri_redis_now();
+        uint64_t left = now < deadline ? deadline - now : 0;
+        struct timespec wait = {(time_t)(left / WEIR_SECOND), (long)(left % WEIR_SECOND)};
+        int count = left == 0 ? 0 : ppoll(&ready, 1, &wait, NULL);
+        if (count == 0)
+            return ETIMEDOUT;
+        if (count > 0)
+            break;
+        if (errno != EINTR)
+            return errno;
+    }
+    int error = 0;
+    socklen_t size = sizeof error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+/* A connected socket in *fd. 0, or an errno value. */
+static int connect_to(int *fd, const struct sockaddr *address, socklen_t size, uint64_t deadline)
+{
+    int on = 1;
+    *fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*fd < 0)
+        return errno;
+    int error = connect(*fd, address, size) == 0 ? 0 : errno;
+    if (error == EINPROGRESS || error == EINTR)
+        error = finish(*fd, deadline);
+    if (!error && address->sa_family != AF_UNIX)
+        setsockopt(*fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (error)
+        close(*fd);
+    return error;
+}
+
+static int connect_unix(int *fd, const char *path, uint64_t deadline)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, path, strnlen(path, sizeof address.sun_path - 1));
+    return connect_to(fd, (const struct sockaddr *)&address, sizeof address, deadline);
+}
+
+/* Time that the lookup took is not taken from `timeout`. */
+static bool connect_tcp(int *fd, const weiri_redis_url *url, uint64_t timeout, uint64_t *deadline,
+                        weiri_redis_text *why)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *addresses;
+    char port[8];
+    snprintf(port, sizeof port, "%u", (unsigned)url->port);
+    int unknown = getaddrinfo(url->host, port, &hints, &addresses);
+    *deadline = weiri_redis_now() + timeout;
+    if (unknown) {
+        weiri_redis_say(why, "host: %s", gai_strerror(unknown));
+        return false;
+    }
+    int error = ETIMEDOUT;
+    for (const struct addrinfo *at = addresses; at && error; at = at->ai_next)
+        error = connect_to(fd, at->ai_addr, at->ai_addrlen, *deadline);
+    freeaddrinfo(addresses);
+    if (error)
+        say_errno(why, error);
+    return error == 0;
+}
+
+/* ---- greeting ---- */
+
+struct greeting {
+    const char *name[2]; /* of the commands, in order */
+    unsigned count;
+    unsigned answered;
+    bool refused;
+    weiri_redis_text *why;
+};
+
+static void greeted(void *argument, redisReply *reply)
+{
+    struct greeting *greeting = argument;
+    const char *name = greeting->name[greeting->answered++];
+    bool is_ok = reply->type == REDIS_REPLY_STATUS;
+    if (is_ok || greeting->refused)
+        return;
+    greeting->refused = true;
+    weiri_redis_say(greeting->why, "%s: %s", name,
+                    reply->type == REDIS_REPLY_ERROR ? reply->str : "garbled reply: not a status");
+}
+
+/* Adds one command to what is sent. */
+static bool add(struct greeting *greeting, char **bytes, size_t *length, const char *name, int count,
+                const char *const *words)
+{
+    char *command = NULL;
+    int added = redisFormatCommandArgv(&command, count, (const char **)words, NULL);
+    char *grown = added < 0 ? NULL : realloc(*bytes, *length + (size_t)added);
+    if (grown) {
+        memcpy(grown + *length, command, (size_t)added);
+        *bytes = grown;
+        *length += (size_t)added;
+        greeting->name[greeting->count++] = name;
+    }
+    if (command)
+        redisFreeCommand(command);
+    return grown != NULL;
+}
+
+static bool compose(struct greeting *greeting, const weiri_redis_url *url, char **bytes, size_t *length)
+{
+    char database[16];
+    snprintf(database, sizeof database, "%u", url->database);
+    const char *auth[] = {"AUTH", url->user ? url->user : url->password, url->password};
+    const char *choose[] = {"SELECT", database};
+    if (url->password && !add(greeting, bytes, length, "AUTH", url->user ? 3 : 2, auth))
+        return false;
+    return url->database == 0 || add(greeting, bytes, length, "SELECT", 2, choose);
+}
+
+static bool greet(weiri_redis_link *link, const weiri_redis_url *url, uint64_t timeout, uint64_t deadline,
+                  weiri_redis_text *why)
+{
+    struct greeting greeting = {.why = why};
+    char *bytes = NULL;
+    size_t length = 0;
+    bool done = compose(&greeting, url, &bytes, &length);
+    if (!done)
+        weiri_redis_say(why, "no memory for a connection");
+    if (done && greeting.count > 0) {
+        weiri_redis_exchange exchange = {.bytes = bytes, .length = length, .replies = greeting.count, .reply = greeted,
+                                         .argument = &greeting, .deadline = deadline, .timeout = timeout};
+        weiri_redis_text lost;
+        done = weiri_redis_link_exchange(link, &exchange, &lost);
+        if (!done && !greeting.refused)
+            *why = lost;
+        done = done && !greeting.refused;
+    }
+    free(bytes);
+    return done;
+}
+
+bool weiri_redis_link_open(weiri_redis_link *link, const weiri_redis_url *url, uint64_t timeout, weiri_redis_text *why)
+{
+    uint64_t deadline = weiri_redis_now() + timeout;
+    *link = (weiri_redis_link){.fd = -1};
+    if (url->path) {
+        int error = connect_unix(&link->fd, url->path, deadline);
+        if (error) {
+            say_errno(why, error);
+            return false;
+        }
+    } else if (!connect_tcp(&link->fd, url, timeout, &deadline, why)) {
+        return false;
+    }
+    link->reader = redisReaderCreate();
+    if (!link->reader) {
+        close(link->fd);
+        weiri_redis_say(why, "no memory for a connection");
+        return false;
+    }
+    if (greet(link, url, timeout, deadline, why))
+        return true;
+    weiri_redis_link_close(link);
+    return false;
+}

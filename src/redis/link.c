@@ -1,0 +1,158 @@
+/* Writing and reading on a connection, under a deadline. */
+#include "redis/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include <weir/types.h>
+
+/* More than this for one reply is none of ours: a script's answer has some hundred bytes, an error some thousand. */
+enum { REPLY_MAX = 65536, READ_SIZE = 16384 };
+
+void weiri_redis_say(weiri_redis_text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text->text, sizeof text->text, format, arguments);
+    va_end(arguments);
+}
+
+uint64_t weiri_redis_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * WEIR_SECOND + (uint64_t)time.tv_nsec;
+}
+
+void weiri_redis_link_close(weiri_redis_link *link)
+{
+    if (!link->reader)
+        return;
+    redisReaderFree(link->reader);
+    close(link->fd);
+    link->reader = NULL;
+    link->fd = -1;
+}
+
+bool weiri_redis_link_is_quiet(const weiri_redis_link *link)
+{
+    char byte;
+    if (!link->reader)
+        return false;
+    ssize_t got = recv(link->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+static bool fail_by(int error, weiri_redis_text *why)
+{
+    char buffer[96];
+    weiri_redis_say(why, "connection lost: %s", strerror_r(error, buffer, sizeof buffer));
+    return false;
+}
+
+/* Sends what the socket takes. */
+static bool send_some(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
+{
+    while (exchange->sent < exchange->length) {
+        ssize_t sent = send(link->fd, exchange->bytes + exchange->sent, exchange->length - exchange->sent,
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0)
+            exchange->sent += (size_t)sent;
+        else if (errno == EAGAIN)
+            return true;
+        else if (errno != EINTR)
+            return fail_by(errno, why);
+    }
+    return true;
+}
+
+/* Hands over the replies that are whole. */
+static bool take_replies(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
+{
+    while (exchange->received < exchange->replies) {
+        void *reply = NULL;
+        if (redisReaderGetReply(link->reader, &reply) != REDIS_OK) {
+            weiri_redis_say(why, "garbled reply: %s", link->reader->errstr);
+            return false;
+        }
+        if (!reply)
+            break;
+        exchange->received++;
+        exchange->reply(exchange->argument, reply);
+        freeReplyObject(reply);
+    }
+    if (exchange->arrived > (exchange->received + 1) * REPLY_MAX) {
+        weiri_redis_say(why, "garbled reply: it does not end within %d bytes", REPLY_MAX);
+        return false;
+    }
+    return true;
+}
+
+/* Reads what is there; one read is enough where the replies are in it. */
+static bool read_some(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
+{
+    char buffer[READ_SIZE];
+    ssize_t got = recv(link->fd, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    if (got < 0)
+        return fail_by(errno, why);
+    if (got == 0) {
+        weiri_redis_say(why, "connection lost: closed by the server before it had answered");
+        return false;
+    }
+    exchange->arrived += (size_t)got;
+    if (redisReaderFeed(link->reader, buffer, (size_t)got) != REDIS_OK) {
+        weiri_redis_say(why, "no memory for a reply");
+        return false;
+    }
+    return take_replies(link, exchange, why);
+}
+
+/* Waits until the socket is ready for what is left to do. False: the deadline has passed. */
+static bool wait_ready(const weiri_redis_link *link, const weiri_redis_exchange *exchange, weiri_redis_text *why)
+{
+    short writing = exchange->sent < exchange->length ? POLLOUT : 0;
+    struct pollfd ready = {.fd = link->fd, .events = (short)(POLLIN | writing)};
+    for (;;) {
+        uint64_t now = weiri_redis_now();
+        uint64_t left = now < exchange->deadline ? exchange->deadline - now : 0;
+        struct timespec wait = {(time_t)(left / WEIR_SECOND), (long)(left % WEIR_SECOND)};
+        int count = left == 0 ? 0 : ppoll(&ready, 1, &wait, NULL);
+        if (count > 0)
+            return true;
+        if (count == 0 || errno != EINTR) {
+            weiri_redis_say(why, "no answer within %.4g ms", (double)exchange->timeout / (double)WEIR_MILLISECOND);
+            return false;
+        }
+    }
+}
+
+static bool exchange_all(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
+{
+    while (exchange->received < exchange->replies) {
+        if (!send_some(link, exchange, why) || !wait_ready(link, exchange, why) || !read_some(link, exchange, why))
+            return false;
+    }
+    if (link->reader->pos < link->reader->len) {
+        weiri_redis_say(why, "garbled reply: more came than was asked for");
+        return false;
+    }
+    return true;
+}
+
+bool weiri_redis_link_exchange(weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
+{
+    exchange->sent = 0;
+    exchange->received = 0;
+    exchange->arrived = 0;
+    bool whole = exchange_all(link, exchange, why);
+    if (!whole)
+        weiri_redis_link_close(link);
+    return whole;
+}

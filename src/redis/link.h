@@ -1,0 +1,67 @@
+/*
+ * One connection to a server: a socket that never blocks, hiredis's reader for what comes in, and deadlines of our own.
+ * A deadline is a time, not a wait since the last byte: a server that sends one byte after the other does not move it.
+ * Sockets are closed by exec, and sending raises no SIGPIPE. Not thread-safe: one caller at a time has a link.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef WEIRI_REDIS_LINK_H
+#define WEIRI_REDIS_LINK_H
+
+#include <hiredis/hiredis.h>
+#include <stdbool.h>
+
+#include "redis/url.h"
+
+typedef struct weiri_redis_link {
+    redisReader *reader; /* NULL: closed */
+    int fd;
+} weiri_redis_link;
+
+/* What went wrong, in words. */
+typedef struct weiri_redis_text {
+    char text[384];
+} weiri_redis_text;
+
+void __attribute__((format(printf, 2, 3))) weiri_redis_say(weiri_redis_text *text, const char *format, ...);
+
+/* ns, CLOCK_MONOTONIC; what deadlines are on. */
+uint64_t weiri_redis_now(void);
+
+/*
+ * Connects, and sends AUTH and SELECT where the URL has a password and a database. A name is looked up first, which
+ * `timeout` (ns) does not bound; each of its addresses is tried. False: *why tells.
+ */
+bool weiri_redis_link_open(weiri_redis_link *link, const weiri_redis_url *url, uint64_t timeout, weiri_redis_text *why);
+
+/* Closed is as it was. */
+void weiri_redis_link_close(weiri_redis_link *link);
+
+static inline bool weiri_redis_link_is_open(const weiri_redis_link *link)
+{
+    return link->reader != NULL;
+}
+
+/* Is it as it should be between two exchanges: open, and nothing to be read? Else the server has closed it, or has sent
+ * what nobody asked for; in both cases it is of no use. */
+bool weiri_redis_link_is_quiet(const weiri_redis_link *link);
+
+/* Bytes to send and replies to wait for. */
+typedef struct weiri_redis_exchange {
+    const char *bytes;
+    size_t length;
+    size_t replies; /* how many are to come */
+    void (*reply)(void *argument, redisReply *reply); /* called for each, in order; keeps nothing of it */
+    void *argument;
+    uint64_t deadline;
+    uint64_t timeout; /* what the deadline was made of, for the error text */
+    size_t sent;      /* out: so many bytes may have reached the server */
+    size_t received;  /* out: so many replies came */
+    size_t arrived;   /* out: so many bytes came */
+} weiri_redis_exchange;
+
+/* True: all replies came, and nothing else. False: *why tells, and the link is closed. Reads while it writes, so that no
+ * length of a pipeline makes the two sides wait for each other. */
+bool weiri_redis_link_exchange(weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why);
+
+#endif

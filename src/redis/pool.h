@@ -1,0 +1,37 @@
+/*
+ * The connections to one server: at most a number of them, made by who needs one, the last used first. A caller has a
+ * place while it asks; who finds none waits for one, until its deadline.
+ *
+ * One mutex guards all fields; a link that is lent out is its holder's alone. Nothing is waited for under it but the
+ * condition.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef WEIRI_REDIS_POOL_H
+#define WEIRI_REDIS_POOL_H
+
+#include <pthread.h>
+
+#include "redis/link.h"
+
+typedef struct weiri_redis_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t returned;
+    weiri_redis_link *idle; /* those at rest: `count`, the last used at the end; room for `places` */
+    uint32_t count;
+    uint32_t lent;
+    uint32_t places;
+} weiri_redis_pool;
+
+/* Returns 0 or -ENOMEM. */
+int weiri_redis_pool_open(weiri_redis_pool *pool, uint32_t places);
+/* None is lent. */
+void weiri_redis_pool_close(weiri_redis_pool *pool);
+
+/* A link, quiet or closed: then the caller opens it. False: none came back until `deadline`. */
+bool weiri_redis_pool_borrow(weiri_redis_pool *pool, weiri_redis_link *link, uint64_t deadline);
+
+/* A closed one makes room. */
+void weiri_redis_pool_return(weiri_redis_pool *pool, weiri_redis_link *link);
+
+#endif
