@@ -55,22 +55,6 @@ static bool fail_by(int error, weiri_redis_text *why)
     return false;
 }
 
-/* Sends what the socket takes. */
-static bool send_some(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
-{
-    while (exchange->sent < exchange->length) {
-        ssize_t sent = send(link->fd, exchange->bytes + exchange->sent, exchange->length - exchange->sent,
-                            MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent >= 0)
-            exchange->sent += (size_t)sent;
-        else if (errno == EAGAIN)
-            return true;
-        else if (errno != EINTR)
-            return fail_by(errno, why);
-    }
-    return true;
-}
-
 /* Hands over the replies that are whole. */
 static bool take_replies(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
@@ -112,6 +96,33 @@ static bool read_some(const weiri_redis_link *link, weiri_redis_exchange *exchan
         return false;
     }
     return take_replies(link, exchange, why);
+}
+
+/* Nothing more can be sent. What the server had answered before counts: those commands' fate is known. */
+static bool hear_out(const weiri_redis_link *link, weiri_redis_exchange *exchange, int error, weiri_redis_text *why)
+{
+    weiri_redis_text end;
+    size_t before;
+    do {
+        before = exchange->arrived;
+    } while (read_some(link, exchange, &end) && exchange->arrived > before);
+    return fail_by(error, why);
+}
+
+/* Sends what the socket takes. */
+static bool send_some(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
+{
+    while (exchange->sent < exchange->length) {
+        ssize_t sent = send(link->fd, exchange->bytes + exchange->sent, exchange->length - exchange->sent,
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0)
+            exchange->sent += (size_t)sent;
+        else if (errno == EAGAIN)
+            return true;
+        else if (errno != EINTR)
+            return hear_out(link, exchange, errno, why);
+    }
+    return true;
 }
 
 /* Waits until the socket is ready for what is left to do. False: the deadline has passed. */

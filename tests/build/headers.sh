@@ -39,7 +39,7 @@ done
 wide=
 [ "$(uname -m)" != x86_64 ] || wide=-mcx16
 cd "$1/src"
-for header in window/*.h sync/*.h table/*.h limiter/*.h; do
+for header in window/*.h sync/*.h table/*.h limiter/*.h redis/*.h; do
   [ -e "$header" ] || continue
   # shellcheck disable=SC2046,SC2086 # several words, or none
   compile "$CC" c gnu11 "$header" $wide -pthread -I "$1/include" -I . $(pkg-config --cflags liburcu-bp ck)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# manners.sh ARCHIVE: libweir calls nothing that prints, ends the process or takes signals (guarantee H).
+# manners.sh ARCHIVE: a library of ours calls nothing that prints, ends the process or takes signals (guarantee H).
 set -eu
 . "$(dirname "$0")/common.sh"
 need nm
