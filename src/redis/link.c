@@ -157,13 +157,10 @@ static bool exchange_all(const weiri_redis_link *link, weiri_redis_exchange *exc
     return true;
 }
 
-bool weiri_redis_link_exchange(weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
+bool weiri_redis_link_exchange(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
     exchange->sent = 0;
     exchange->received = 0;
     exchange->arrived = 0;
-    bool whole = exchange_all(link, exchange, why);
-    if (!whole)
-        weiri_redis_link_close(link);
-    return whole;
+    return exchange_all(link, exchange, why);
 }

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "client.h"
+#include "stub.h"
 
 static struct redis_server server;
 static redisContext *own;
@@ -129,7 +130,10 @@ static void passwords_and_permissions_are_told(void)
 static void a_node_without_slots_is_told_to_be_of_a_cluster(void)
 {
     struct redis_server node;
-    redis_server_start(&node, (const char *const[]){"--cluster-enabled", "yes", NULL});
+    char bus[8];
+    snprintf(bus, sizeof bus, "%u", (unsigned)stub_free_port()); /* else 10,000 above the port, which may be none */
+    const char *const arguments[] = {"--cluster-enabled", "yes", "--cluster-port", bus, NULL};
+    redis_server_start(&node, arguments);
     weir_redis_options options = eager(node.url);
     weir_redis *limiter = client_open(&options, 5);
     expect_unreached(limiter, 0);

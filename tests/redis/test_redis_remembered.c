@@ -152,10 +152,13 @@ static void other_limits_end_it_and_so_does_a_question_from_before_them(void)
     CHECK(!refused(8, 5, 1, sent));
     refuse_seven();
     CHECK(refused(7, 5, 1, sent));
+    before = subject(8, 5, 1);
     version += 256; /* an entry keeps 8 bits: who makes them turn over clears all */
     CHECK(refused(7, 5, 1, sent));
     weiri_redis_forget_all(&memory);
     CHECK(!refused(7, 5, 1, sent));
+    answer(&before, refusal(WEIR_SECOND, WEIR_SECOND));
+    CHECK(!refused(8, 5, 1, sent));
     end();
 }
 
