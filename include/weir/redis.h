@@ -14,7 +14,8 @@
  *
  * Every function is thread-safe, unless it says otherwise; weir_redis_close must be the last call on its limiter.
  * Errors are negative errno values; nothing is printed, no signal is taken or sent (SIGPIPE included), and nothing
- * exits or aborts. A child of fork must not use limiters that were opened before.
+ * exits or aborts. A child of fork must not use limiters that were opened before, nor close them: it shares their
+ * connections with its parent. Sockets are closed by exec.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,15 +31,16 @@ extern "C" {
 /* Further bits of weir_decision.flags, for decisions that Redis did not make just now. */
 enum weir_redis_flag {
     WEIR_REDIS_UNREACHED = 1u << 16,  /* Redis could not decide: options.when_unreached did */
-    WEIR_REDIS_FALLBACK = 1u << 17,   /* the local limiter decided, with its share of the limits (UNREACHED is set too) */
+    WEIR_REDIS_FALLBACK = 1u << 17,   /* the local limiter decided, with its share of the limits (beside UNREACHED) */
     WEIR_REDIS_UNKNOWN = 1u << 18,    /* the command was sent and its answer was lost: it may have been charged */
-    WEIR_REDIS_REMEMBERED = 1u << 19  /* an earlier refusal by Redis, which still holds */
+    WEIR_REDIS_REMEMBERED = 1u << 19  /* an earlier refusal by Redis, which still holds; charges that other processes
+                                         made since are not in `remaining` */
 };
 
 /* What is answered while Redis cannot be asked: not connected, no answer in time, or an error for an answer. */
 enum weir_when_unreached {
-    WEIR_UNREACHED_REFUSE = 0,  /* refused; retry_after_ns tells when Redis is tried again */
-    WEIR_UNREACHED_ADMIT = 1,   /* accepted, recorded nowhere */
+    WEIR_UNREACHED_REFUSE = 0,  /* refused; retry_after_ns tells when Redis is tried again: 1 if by the next call */
+    WEIR_UNREACHED_ADMIT = 1,   /* accepted, recorded nowhere; `remaining` is 0 */
     WEIR_UNREACHED_FALLBACK = 2 /* a local limiter with the same rules and a share of each limit */
 };
 
@@ -63,7 +65,9 @@ typedef struct weir_redis_options {
     uint64_t backoff_min_ns;     /* the first such while; each one after is twice as long, up to ... Default 100 ms */
     uint64_t backoff_max_ns;     /* ... this; a random part of up to a half is taken off. Default 5 s */
     uint64_t remember_ns;        /* a refusal is remembered until its call would pass, and at most for so long; so this
-                                    is how late another process's weir_redis_reset may be seen. 0: never. Default 1 s */
+                                    is how late another process's weir_redis_reset or limits, lost data, or a server's
+                                    clock that was set forward may be seen. 0, and with given_time: never. At most a
+                                    day. Default 1 s */
     uint64_t remember_keys;      /* how many refusals are remembered, at 64 bytes each. Default 16,384 */
     uint32_t plans;              /* as in weir_options */
     uint32_t reserved0;          /* 0 */
@@ -76,7 +80,7 @@ typedef struct weir_redis_options {
 /* What weir_redis_stats tells; counted since open. */
 typedef struct weir_redis_statistics {
     size_t struct_size;       /* set by the caller to sizeof(weir_redis_statistics) */
-    uint64_t commands;        /* decisions, peeks and resets sent to Redis; sent again after NOSCRIPT, MOVED: once more */
+    uint64_t commands;        /* decisions, peeks, resets sent to Redis; sent again after NOSCRIPT, MOVED: once more */
     uint64_t round_trips;     /* times that an answer was waited for; a pipelined batch is one */
     uint64_t remembered;      /* answered by an earlier refusal */
     uint64_t unreached;       /* answered by options.when_unreached */
@@ -112,11 +116,12 @@ WEIR_API int weir_redis_close(weir_redis *limiter);
  *   request   as for weir_take, but with the key's bytes: an identity alone is -EINVAL
  *   now       WEIR_NOW; with options.given_time ns, of which whole microseconds count
  *   decision  NULL, or where the whole answer goes
- * Returns 1 accepted, 0 refused, or -EINVAL as weir_take. That Redis cannot be asked is no error: options.when_unreached
- * decides and the decision is flagged, see above; weir_redis_error tells why. A command that may have been carried out
- * is never sent again.
+ * Returns 1 accepted, 0 refused, or -EINVAL as weir_take. That Redis cannot be asked is no error:
+ * options.when_unreached decides and the decision is flagged, see above; weir_redis_error tells why. A command that may
+ * have been carried out is never sent again.
  * Time: at most connect_timeout_ns + command_timeout_ns, names looked up (by getaddrinfo) not included; nothing where
- * the server is being left alone or a remembered refusal answers. Waits for no other thread longer than that.
+ * the server is being left alone or a remembered refusal answers. Waits for no other thread longer than that. No
+ * call is a cancellation point.
  * Cost: one round trip. Source: as weir_take; docs/distributed.md.
  */
 WEIR_CHECKED int weir_redis_take(weir_redis *limiter, const weir_request *request, uint64_t now,
@@ -127,9 +132,11 @@ WEIR_CHECKED int weir_redis_peek(weir_redis *limiter, const weir_request *reques
                                  weir_decision *decision);
 
 /*
- * Decides `count` requests, one after the other, written at once: the answers are those of so many weir_redis_take, but
- * other clients may come in between. Parameters and result as weir_take_batch.
- * Time: as weir_redis_take for the whole batch. Cost: one round trip for each server asked.
+ * Decides `count` requests, one after the other, written 1,024 at once: the answers are those of so many
+ * weir_redis_take, but other clients may come in between, and a request that the server refuses for want of the script
+ * (after SCRIPT FLUSH) may come after later ones of its batch, if another client loads the script meanwhile. Each is
+ * charged once. Parameters and result as weir_take_batch.
+ * Time: as weir_redis_take for the whole batch. Cost: one round trip for every 1,024, or without memory for each.
  */
 WEIR_CHECKED int64_t weir_redis_take_batch(weir_redis *limiter, const weir_request *requests, size_t count,
                                            uint64_t now, int *verdicts, weir_decision *decisions);

@@ -60,7 +60,7 @@ typedef struct weiri_redis_exchange {
     size_t arrived;   /* out: so many bytes came */
 } weiri_redis_exchange;
 
-/* True: all replies came, and nothing else. False: *why tells, and the link must be closed: what comes later on it would
+/* True: all replies came, and nothing else. False: *why tells, and the link must be closed: what came later on it would
  * answer another question. Reads while it writes, so that no length of a pipeline makes the two sides wait for each
  * other. */
 bool weiri_redis_link_exchange(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why);

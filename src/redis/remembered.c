@@ -22,7 +22,9 @@ static uint64_t end_of(const weiri_redis_remembered *remembered, const weiri_red
     if (refusal->retry_us == NOT_AT_ALL)
         return 0;
     uint64_t longest = sum(refusal->sent, remembered->longest);
-    uint64_t opening = refusal->retry_us == NEVER_US ? UINT64_MAX : refusal->sent + refusal->retry_us * WEIR_MICROSECOND;
+    if (refusal->retry_us == NEVER_US)
+        return longest;
+    uint64_t opening = refusal->sent + refusal->retry_us * WEIR_MICROSECOND;
     return opening < longest ? opening : longest;
 }
 
@@ -30,7 +32,8 @@ int weiri_redis_remembered_open(weiri_redis_remembered *remembered, uint64_t key
 {
     const weir_rule rule = {.limit = 1, .window_ns = 1, .algorithm = WEIR_COUNTER, .meter = WEIR_PER_REQUEST};
     weir_options options = weir_options_manual();
-    *remembered = (weiri_redis_remembered){.sets = (keys + WEIRI_REDIS_WAYS - 1) / WEIRI_REDIS_WAYS, .longest = longest};
+    uint64_t sets = (keys + WEIRI_REDIS_WAYS - 1) / WEIRI_REDIS_WAYS;
+    *remembered = (weiri_redis_remembered){.sets = sets, .longest = longest};
     if (keys == 0 || longest == 0)
         return 0;
     /* calloc: pages that no refusal has reached so far cost nothing. */

@@ -1,9 +1,9 @@
 /*
  * Refusals that Redis made, remembered until their calls would pass, so that a client that hammers costs no traffic.
- * Bounded: a fixed number of entries of 64 bytes, in sets of four; a key has one set, and what is new takes the place of
- * what ends first there.
+ * Bounded: a fixed number of entries of 64 bytes, in sets of four; a key has one set, and what is new takes the place
+ * of what ends first there.
  *
- * What an entry says. Redis refused a call of cost c, asked at `sent`, and answered that it would pass after a wait of w.
+ * What an entry says. Redis refused a call of cost c, asked at `sent`, and answered that it would pass after w.
  *   1. Until sent + w, a call of the same key and plan, at least that cost and the same limits is refused by Redis too:
  *      charges made since only add up, a larger cost opens no earlier in any rule, and Redis decided at `sent` or
  *      later, so that its own opening time is no earlier. Exceptions, which Redis does not tell us: a reset or other
@@ -15,8 +15,8 @@
  *      version, which entry and question bear; a reset takes the entries away and changes the era, and what was
  *      asked in an earlier era is not written down.
  *
- * Locks. A mutex for all sets whose number is equal modulo LOCKS; it guards their entries, its era and its count, and is
- * held for a look at four entries. Inside it, one lock may be taken: that of the limits, for their version. That
+ * Locks. A mutex for all sets whose number is equal modulo LOCKS; it guards their entries, its era and its count, and
+ * is held for a look at four entries. Inside it, one lock may be taken: that of the limits, for their version. That
  * set_limits need not visit every entry, versions are compared: their low 8 bits, and whoever makes those turn over
  * clears all sets (weiri_redis_forget_all), so that no entry outlives the meaning of its bits. An entry that was asked
  * with an older version is not written down after that, since weiri_redis_remember compares the whole version with
@@ -81,7 +81,7 @@ int weiri_redis_remembered_close(weiri_redis_remembered *remembered);
 weiri_redis_subject weiri_redis_subject_of(weiri_redis_remembered *remembered, const weir_request *request,
                                            uint64_t cost, uint64_t version);
 
-/* Is this call refused? decision NULL: the verdict is enough; else all but `limit` and `flags` is filled. `now` in ns. */
+/* Is this call refused? decision NULL: the verdict is enough; else all but `limit` and `flags` is filled. */
 bool weiri_redis_recall(weiri_redis_remembered *remembered, const weiri_redis_subject *subject, uint64_t now,
                         weir_decision *decision);
 

@@ -1,5 +1,5 @@
-/* Parsing of URLs (RFC 3986, as far as these two schemes go). The text is copied once and cut up where it stands; a part
- * is decoded in place, since decoding only shortens it. */
+/* Parsing of URLs (RFC 3986, as far as these two schemes go). The text is copied once and cut up where it stands; a
+ * part is decoded in place, since decoding only shortens it. */
 #include "redis/url.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@ struct parser {
 };
 
 /* Tells what is wrong at `place` of the copy. */
-static __attribute__((format(printf, 3, 4))) int wrong(const struct parser *parser, const char *place, const char *format, ...)
+static __attribute__((format(printf, 3, 4))) int wrong(const struct parser *parser, const char *place,
+                                                       const char *format, ...)
 {
     char what[160];
     va_list arguments;
@@ -164,7 +165,8 @@ static int socket_path(const struct parser *parser, char *rest)
     url->path = rest;
     int error = decode(parser, rest);
     if (!error && strlen(rest) > PATH_MAX_BYTES)
-        error = wrong(parser, rest, "path: has %zu bytes, where a socket's has at most %d", strlen(rest), PATH_MAX_BYTES);
+        error = wrong(parser, rest, "path: has %zu bytes, where a socket's has at most %d", strlen(rest),
+                      PATH_MAX_BYTES);
     return error;
 }
 

@@ -20,7 +20,7 @@ typedef struct weiri_redis_url {
     char *store;
 } weiri_redis_url;
 
-/* Returns 0, -EINVAL (`error`, where not NULL, tells what is wrong and at which character, counted from 1) or -ENOMEM. */
+/* Returns 0, -EINVAL (`error`, where not NULL, tells what is wrong and at which character, from 1) or -ENOMEM. */
 int weiri_redis_url_open(weiri_redis_url *url, const char *text, char *error, size_t error_size);
 void weiri_redis_url_close(weiri_redis_url *url);
 

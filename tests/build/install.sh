@@ -1,6 +1,6 @@
 #!/bin/sh
-# install.sh SOURCE: weir is configured, built and installed with the needs of the libraries alone, and a program is built
-# against what was installed: shared, and static. The same for libweir-redis, where hiredis is here.
+# install.sh SOURCE: weir is configured, built and installed with the needs of the libraries alone, and a program is
+# built against what was installed: shared, and static. The same for libweir-redis, where hiredis is here.
 set -eu
 . "$(dirname "$0")/common.sh"
 need meson ninja pkg-config

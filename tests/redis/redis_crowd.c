@@ -1,6 +1,6 @@
 /*
- * Many at once: processes that share one key, and threads while the server is killed and comes back. Both count what was
- * accepted, which must be what the limit says and what Redis holds.
+ * Many at once: processes that share one key, and threads while the server is killed and comes back. Both count what
+ * was accepted, which must be what the limit says and what Redis holds.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -228,7 +228,8 @@ static void flood(struct stub *stub_, int fd, unsigned number)
 static void a_reply_without_end_is_not_taken_into_memory(void)
 {
     stub_start(&stub, flood);
-    expect_failure(touchy(stub.url), WEIR_REDIS_UNKNOWN, "garbled reply: it does not end within 65536 bytes", stub.name);
+    expect_failure(touchy(stub.url), WEIR_REDIS_UNKNOWN, "garbled reply: it does not end within 65536 bytes",
+                   stub.name);
     stub_stop(&stub);
 }
 
