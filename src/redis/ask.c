@@ -18,6 +18,7 @@ typedef struct asking {
     weiri_redis_text *why;
     char *bytes;
     size_t length;
+    size_t room; /* at `bytes` */
 } asking;
 
 static bool starts_with(const char *text, const char *start)
@@ -70,21 +71,34 @@ static void deny_all(const asking *run)
             run->jobs[i]->fate = WEIRI_REDIS_DENIED;
 }
 
+/* Makes room for so many bytes more, twice as much as before at least: many commands are copied a few times in all. */
+static bool make_room(asking *run, size_t length)
+{
+    size_t room = run->length + length > 2 * run->room ? run->length + length : 2 * run->room;
+    if (run->length + length <= run->room)
+        return true;
+    char *grown = realloc(run->bytes, room);
+    if (!grown)
+        return false;
+    run->bytes = grown;
+    run->room = room;
+    return true;
+}
+
 /* Adds a job's command to what will be written. */
 static bool append(asking *run, weiri_redis_job *job, bool whole)
 {
     size_t length = 0;
     char *command = weiri_redis_command(run->rules, &job->question, whole, &length);
-    char *grown = command ? realloc(run->bytes, run->length + length) : NULL;
-    if (grown) {
-        memcpy(grown + run->length, command, length);
-        run->bytes = grown;
+    bool added = command && make_room(run, length);
+    if (added) {
+        memcpy(run->bytes + run->length, command, length);
         run->length += length;
         job->end = run->length;
         run->tally->loads += whole;
     }
     free(command);
-    return grown != NULL;
+    return added;
 }
 
 /* Writes the commands of a round; false: no memory, nothing is to be sent. */
