@@ -36,9 +36,3 @@ uint64_t weiri_counter_opens(const weiri_counter_view *view, const weiri_rule *r
     uint64_t offset = offset_with_room(view->at.previous, room - view->at.current, rule->window);
     return start + (offset > view->offset ? offset : view->offset);
 }
-
-uint64_t weiri_counter_expires(const weiri_counter *counter, const weiri_rule *rule)
-{
-    weiri_u128 expires = ((weiri_u128)counter->index + 2) * rule->window;
-    return expires < UINT64_MAX ? (uint64_t)expires : UINT64_MAX;
-}

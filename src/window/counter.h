@@ -68,6 +68,11 @@ uint64_t weiri_counter_remaining(const weiri_counter_view *view, const weiri_rul
 uint64_t weiri_counter_opens(const weiri_counter_view *view, const weiri_rule *rule, uint64_t limit, uint64_t charge);
 
 /* The first time at which no charge counts any more: (index + 2) * W. */
-uint64_t weiri_counter_expires(const weiri_counter *counter, const weiri_rule *rule);
+static inline uint64_t weiri_counter_expires(const weiri_counter *counter, const weiri_rule *rule)
+{
+    uint64_t expires;
+    bool beyond = __builtin_mul_overflow(counter->index + 2, rule->window, &expires);
+    return beyond ? UINT64_MAX : expires;
+}
 
 #endif
