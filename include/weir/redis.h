@@ -160,6 +160,25 @@ WEIR_API int weir_redis_stats(const weir_redis *limiter, weir_redis_statistics *
  * only replica. (127.0.0.1:6379)"; "" where nothing has. Returns its whole length. */
 WEIR_API size_t weir_redis_error(const weir_redis *limiter, char *text, size_t size);
 
+/* --- For event loops --- */
+
+enum weir_redis_events { WEIR_REDIS_READABLE = 1, WEIR_REDIS_WRITABLE = 2 };
+
+/*
+ * What an event loop does for us; weir/redis_epoll.h, weir/redis_libuv.h and weir/redis_libevent.h fill it in. All
+ * functions are called by the loop's thread. A watch that was asked to end calls nothing any more.
+ */
+typedef struct weir_redis_loop {
+    void *loop;
+    void *(*watch)(void *loop, int fd, void (*ready)(void *argument, unsigned events), void *argument); /* or NULL */
+    void (*want)(void *watch, unsigned events); /* which events it is to be told; 0 after `watch` */
+    void (*unwatch)(void *watch);               /* fd is closed only later */
+    void *(*timer)(void *loop, void (*fire)(void *argument), void *argument); /* not running; NULL: no memory */
+    void (*arm)(void *timer, uint64_t after_ns); /* fires once; again: from now on; UINT64_MAX: not at all. A few
+                                                    milliseconds early or late do no harm */
+    void (*untimer)(void *timer);
+} weir_redis_loop;
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,6 +20,14 @@ compile() {
   tried=$((tried + 1))
 }
 
+# has COMPILER LANGUAGE HEADER: is it installed? The library needs none of them.
+has() {
+  printf '#include <%s>\n' "$3" | "$1" -x "$2" -D_XOPEN_SOURCE=700 -fsyntax-only - 2>/dev/null || {
+    echo "without $3, which is not here"
+    return 1
+  }
+}
+
 for pair in gcc:c:c11 clang:c:c11 g++:c++:c++17 clang++:c++:c++17; do
   compiler=${pair%%:*}
   command -v "$compiler" >/dev/null || {
@@ -28,7 +36,13 @@ for pair in gcc:c:c11 clang:c:c11 g++:c++:c++17 clang++:c++:c++17; do
   }
   language=${pair#*:} language=${language%:*}
   for header in "$1"/include/weir/*.h; do
-    compile "$compiler" "$language" "${pair##*:}" "weir/$(basename "$header")" -pedantic -I "$1/include"
+    standard=${pair##*:} posix=
+    case $header in
+    # libuv's own needs POSIX.
+    */redis_libuv.h) has "$compiler" "$language" uv.h && posix=-D_XOPEN_SOURCE=700 || continue ;;
+    */redis_libevent.h) has "$compiler" "$language" event2/event.h || continue ;;
+    esac
+    compile "$compiler" "$language" "$standard" "weir/$(basename "$header")" -pedantic -I "$1/include" $posix
   done
 done
 [ "$tried" -gt 0 ] || {
