@@ -27,30 +27,27 @@ static bool starts_with(const char *text, const char *start)
 }
 
 /* An error for an answer, in words. */
-static void say_reply(const asking *run, const redisReply *reply)
+static void say_reply(const weiri_redis_server *server, const redisReply *reply, weiri_redis_text *why)
 {
     if (reply->type != REDIS_REPLY_ERROR)
-        weiri_redis_say(run->why, "garbled reply: not what the script returns (%s)", run->server->name);
+        weiri_redis_say(why, "garbled reply: not what the script returns (%s)", server->name);
     else if (starts_with(reply->str, "MOVED ") || starts_with(reply->str, "ASK ") ||
              starts_with(reply->str, "CLUSTERDOWN"))
-        weiri_redis_say(run->why, "%.240s: it is a node of a cluster, set options.cluster (%s)", reply->str,
-                        run->server->name);
+        weiri_redis_say(why, "%.240s: it is a node of a cluster, set options.cluster (%s)", reply->str, server->name);
     else
-        weiri_redis_say(run->why, "%.300s (%s)", reply->str, run->server->name);
+        weiri_redis_say(why, "%.300s (%s)", reply->str, server->name);
 }
 
-/* The next answer. */
-static void take_reply(void *argument, redisReply *reply)
+bool weiri_redis_job_reply(const weiri_redis_rules *rules, const weiri_redis_server *server, weiri_redis_job *job,
+                           const redisReply *reply, weiri_redis_text *why)
 {
-    asking *run = argument;
-    weiri_redis_job *job = run->jobs[run->answered++];
     weiri_redis_place place;
-    switch (weiri_redis_answer(run->rules, &job->question, reply, &job->decision, &place)) {
+    switch (weiri_redis_answer(rules, &job->question, reply, &job->decision, &place)) {
     case WEIRI_REDIS_ANSWERED:
         job->fate = WEIRI_REDIS_DONE;
-        return;
+        return true;
     case WEIRI_REDIS_NOSCRIPT:
-        return;
+        return true;
     case WEIRI_REDIS_MOVED:
     case WEIRI_REDIS_ASK:
     case WEIRI_REDIS_REFUSED:
@@ -60,8 +57,17 @@ static void take_reply(void *argument, redisReply *reply)
         job->fate = WEIRI_REDIS_LOST;
         break;
     }
-    run->failed = true;
-    say_reply(run, reply);
+    say_reply(server, reply, why);
+    return false;
+}
+
+/* The next answer. */
+static void take_reply(void *argument, redisReply *reply)
+{
+    asking *run = argument;
+    weiri_redis_job *job = run->jobs[run->answered++];
+    if (!weiri_redis_job_reply(run->rules, run->server, job, reply, run->why))
+        run->failed = true;
 }
 
 static void deny_all(const asking *run)

@@ -35,6 +35,11 @@ typedef struct weiri_redis_job {
     uint64_t answered; /* after it was */
 } weiri_redis_job;
 
+/* Takes the answer to a job's command: its fate becomes DONE, DENIED or LOST, or stays PENDING: to be sent again whole.
+ * False: the server did not do what it was asked, *why tells. */
+bool weiri_redis_job_reply(const weiri_redis_rules *rules, const weiri_redis_server *server, weiri_redis_job *job,
+                           const redisReply *reply, weiri_redis_text *why);
+
 /* What happened on the way. */
 typedef struct weiri_redis_tally {
     uint64_t commands;

@@ -44,18 +44,23 @@ void weiri_redis_job_end(weir_redis *limiter, weiri_redis_job *job, weiri_redis_
     losses->unknown += (job->decision.flags & WEIR_REDIS_UNKNOWN) != 0;
 }
 
+void weiri_redis_count(weir_redis *limiter, const weiri_redis_tally *tally, const weiri_redis_text *why)
+{
+    pthread_mutex_lock(&limiter->lock);
+    limiter->tally.commands += tally->commands;
+    limiter->tally.round_trips += tally->round_trips;
+    limiter->tally.loads += tally->loads;
+    if (why->text[0])
+        limiter->error = *why;
+    pthread_mutex_unlock(&limiter->lock);
+}
+
 void weiri_redis_jobs_ask(weir_redis *limiter, weiri_redis_job **jobs, size_t count, uint64_t *deadline)
 {
     weiri_redis_tally tally = {0};
     weiri_redis_text why;
     weiri_redis_ask(&limiter->rules, &limiter->server, jobs, count, deadline, &tally, &why);
-    pthread_mutex_lock(&limiter->lock);
-    limiter->tally.commands += tally.commands;
-    limiter->tally.round_trips += tally.round_trips;
-    limiter->tally.loads += tally.loads;
-    if (why.text[0])
-        limiter->error = why;
-    pthread_mutex_unlock(&limiter->lock);
+    weiri_redis_count(limiter, &tally, &why);
 }
 
 void weiri_redis_count_losses(weir_redis *limiter, const weiri_redis_losses *losses)

@@ -46,6 +46,8 @@ void weiri_redis_job_end(weir_redis *limiter, weiri_redis_job *job, weiri_redis_
 /* Asks, and counts; *deadline as in weiri_redis_ask. */
 void weiri_redis_jobs_ask(weir_redis *limiter, weiri_redis_job **jobs, size_t count, uint64_t *deadline);
 
+/* Adds to the statistics what happened on the way; a text that is not "" becomes the last error. */
+void weiri_redis_count(weir_redis *limiter, const weiri_redis_tally *tally, const weiri_redis_text *why);
 void weiri_redis_count_losses(weir_redis *limiter, const weiri_redis_losses *losses);
 
 #endif

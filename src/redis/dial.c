@@ -7,15 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #include <weir/types.h>
 
-#include "redis/link.h"
+#include "redis/dial.h"
+#include "redis/greeting.h"
 
-static void say_errno(weiri_redis_text *why, int error)
+void weiri_redis_say_connect(weiri_redis_text *why, int error)
 {
     char buffer[96];
     weiri_redis_say(why, "connect: %s", strerror_r(error, buffer, sizeof buffer));
@@ -33,10 +32,30 @@ static int finish(int fd, uint64_t deadline)
         if (count == 0)
             return ETIMEDOUT;
         if (count > 0)
-            break;
+            return weiri_redis_connect_result(fd);
         if (errno != EINTR)
             return errno;
     }
+}
+
+int weiri_redis_connect_begin(int *fd, const struct sockaddr *address, socklen_t size)
+{
+    int on = 1;
+    *fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*fd < 0)
+        return errno;
+    if (address->sa_family != AF_UNIX)
+        setsockopt(*fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    int error = connect(*fd, address, size) == 0 ? 0 : errno;
+    if (error == EINTR)
+        return EINPROGRESS;
+    if (error && error != EINPROGRESS)
+        close(*fd);
+    return error;
+}
+
+int weiri_redis_connect_result(int fd)
+{
     int error = 0;
     socklen_t size = sizeof error;
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
@@ -45,113 +64,75 @@ static int finish(int fd, uint64_t deadline)
 /* A connected socket in *fd. 0, or an errno value. */
 static int connect_to(int *fd, const struct sockaddr *address, socklen_t size, uint64_t deadline)
 {
-    int on = 1;
-    *fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (*fd < 0)
-        return errno;
-    int error = connect(*fd, address, size) == 0 ? 0 : errno;
-    if (error == EINPROGRESS || error == EINTR)
-        error = finish(*fd, deadline);
-    if (!error && address->sa_family != AF_UNIX)
-        setsockopt(*fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    int error = weiri_redis_connect_begin(fd, address, size);
+    if (error != EINPROGRESS)
+        return error;
+    error = finish(*fd, deadline);
     if (error)
         close(*fd);
     return error;
 }
 
-static int connect_unix(int *fd, const char *path, uint64_t deadline)
+struct sockaddr_un weiri_redis_unix_address(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, path, strnlen(path, sizeof address.sun_path - 1));
+    return address;
+}
+
+static int connect_unix(int *fd, const char *path, uint64_t deadline)
+{
+    const struct sockaddr_un address = weiri_redis_unix_address(path);
     return connect_to(fd, (const struct sockaddr *)&address, sizeof address, deadline);
 }
 
-/* Time that the lookup took is not taken from `timeout`. */
-static bool connect_tcp(int *fd, const weiri_redis_url *url, uint64_t timeout, uint64_t *deadline,
-                        weiri_redis_text *why)
+struct addrinfo *weiri_redis_lookup(const weiri_redis_url *url, weiri_redis_text *why)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *addresses;
     char port[8];
     snprintf(port, sizeof port, "%u", (unsigned)url->port);
     int unknown = getaddrinfo(url->host, port, &hints, &addresses);
+    if (!unknown)
+        return addresses;
+    weiri_redis_say(why, "host: %s", gai_strerror(unknown));
+    return NULL;
+}
+
+/* Time that the lookup took is not taken from `timeout`. */
+static bool connect_tcp(int *fd, const weiri_redis_url *url, uint64_t timeout, uint64_t *deadline,
+                        weiri_redis_text *why)
+{
+    struct addrinfo *addresses = weiri_redis_lookup(url, why);
     *deadline = weiri_redis_now() + timeout;
-    if (unknown) {
-        weiri_redis_say(why, "host: %s", gai_strerror(unknown));
+    if (!addresses)
         return false;
-    }
     int error = ETIMEDOUT;
     for (const struct addrinfo *at = addresses; at && error; at = at->ai_next)
         error = connect_to(fd, at->ai_addr, at->ai_addrlen, *deadline);
     freeaddrinfo(addresses);
     if (error)
-        say_errno(why, error);
+        weiri_redis_say_connect(why, error);
     return error == 0;
-}
-
-/* ---- greeting ---- */
-
-struct greeting {
-    const char *name[2]; /* of the commands, in order */
-    unsigned count;
-    unsigned answered;
-    bool refused;
-    weiri_redis_text *why;
-};
-
-static void greeted(void *argument, redisReply *reply)
-{
-    struct greeting *greeting = argument;
-    const char *name = greeting->name[greeting->answered++];
-    bool is_ok = reply->type == REDIS_REPLY_STATUS;
-    if (is_ok || greeting->refused)
-        return;
-    greeting->refused = true;
-    weiri_redis_say(greeting->why, "%s: %s", name,
-                    reply->type == REDIS_REPLY_ERROR ? reply->str : "garbled reply: not a status");
-}
-
-/* Adds one command to what is sent. */
-static bool add(struct greeting *greeting, char **bytes, size_t *length, const char *name, int count,
-                const char *const *words)
-{
-    char *command = NULL;
-    int added = redisFormatCommandArgv(&command, count, (const char **)words, NULL);
-    char *grown = added < 0 ? NULL : realloc(*bytes, *length + (size_t)added);
-    if (grown) {
-        memcpy(grown + *length, command, (size_t)added);
-        *bytes = grown;
-        *length += (size_t)added;
-        greeting->name[greeting->count++] = name;
-    }
-    if (command)
-        redisFreeCommand(command);
-    return grown != NULL;
-}
-
-static bool compose(struct greeting *greeting, const weiri_redis_url *url, char **bytes, size_t *length)
-{
-    char database[16];
-    snprintf(database, sizeof database, "%u", url->database);
-    const char *auth[] = {"AUTH", url->user ? url->user : url->password, url->password};
-    const char *choose[] = {"SELECT", database};
-    if (url->password && !add(greeting, bytes, length, "AUTH", url->user ? 3 : 2, auth))
-        return false;
-    return url->database == 0 || add(greeting, bytes, length, "SELECT", 2, choose);
 }
 
 static bool greet(weiri_redis_link *link, const weiri_redis_url *url, uint64_t timeout, uint64_t deadline,
                   weiri_redis_text *why)
 {
-    struct greeting greeting = {.why = why};
+    weiri_redis_greeting greeting = {.why = why};
     char *bytes = NULL;
     size_t length = 0;
-    bool done = compose(&greeting, url, &bytes, &length);
+    bool done = weiri_redis_greeting_compose(&greeting, url, &bytes, &length);
     if (!done)
         weiri_redis_say(why, "no memory for a connection");
     if (done && greeting.count > 0) {
-        weiri_redis_exchange exchange = {.bytes = bytes, .length = length, .replies = greeting.count, .reply = greeted,
-                                         .argument = &greeting, .deadline = deadline, .timeout = timeout};
+        weiri_redis_exchange exchange = {.bytes = bytes,
+                                         .length = length,
+                                         .replies = greeting.count,
+                                         .reply = weiri_redis_greeted,
+                                         .argument = &greeting,
+                                         .deadline = deadline,
+                                         .timeout = timeout};
         weiri_redis_text lost;
         done = weiri_redis_link_exchange(link, &exchange, &lost);
         if (!done && !greeting.refused)
@@ -169,7 +150,7 @@ bool weiri_redis_link_open(weiri_redis_link *link, const weiri_redis_url *url, u
     if (url->path) {
         int error = connect_unix(&link->fd, url->path, deadline);
         if (error) {
-            say_errno(why, error);
+            weiri_redis_say_connect(why, error);
             return false;
         }
     } else if (!connect_tcp(&link->fd, url, timeout, &deadline, why)) {

@@ -77,8 +77,7 @@ static bool take_replies(const weiri_redis_link *link, weiri_redis_exchange *exc
     return true;
 }
 
-/* Reads what is there; one read is enough where the replies are in it. */
-static bool read_some(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
+bool weiri_redis_link_receive(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
     char buffer[READ_SIZE];
     ssize_t got = recv(link->fd, buffer, sizeof buffer, MSG_DONTWAIT);
@@ -105,12 +104,11 @@ static bool hear_out(const weiri_redis_link *link, weiri_redis_exchange *exchang
     size_t before;
     do {
         before = exchange->arrived;
-    } while (read_some(link, exchange, &end) && exchange->arrived > before);
+    } while (weiri_redis_link_receive(link, exchange, &end) && exchange->arrived > before);
     return fail_by(error, why);
 }
 
-/* Sends what the socket takes. */
-static bool send_some(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
+bool weiri_redis_link_send(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
     while (exchange->sent < exchange->length) {
         ssize_t sent = send(link->fd, exchange->bytes + exchange->sent, exchange->length - exchange->sent,
@@ -147,7 +145,8 @@ static bool wait_ready(const weiri_redis_link *link, const weiri_redis_exchange 
 static bool exchange_all(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
     while (exchange->received < exchange->replies) {
-        if (!send_some(link, exchange, why) || !wait_ready(link, exchange, why) || !read_some(link, exchange, why))
+        if (!weiri_redis_link_send(link, exchange, why) || !wait_ready(link, exchange, why) ||
+            !weiri_redis_link_receive(link, exchange, why))
             return false;
     }
     if (link->reader->pos < link->reader->len) {

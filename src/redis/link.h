@@ -60,6 +60,11 @@ typedef struct weiri_redis_exchange {
     size_t arrived;   /* out: so many bytes came */
 } weiri_redis_exchange;
 
+/* The two halves of an exchange, for who waits elsewhere. Sends what the socket takes; reads what is there, once, and
+ * hands over the replies that are whole. False: *why tells, and the link must be closed. */
+bool weiri_redis_link_send(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why);
+bool weiri_redis_link_receive(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why);
+
 /* True: all replies came, and nothing else. False: *why tells, and the link must be closed: what came later on it would
  * answer another question. Reads while it writes, so that no length of a pipeline makes the two sides wait for each
  * other. */

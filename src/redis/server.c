@@ -54,7 +54,15 @@ static uint64_t next_random(weiri_redis_server *server)
     return mixed ^ (mixed >> 31);
 }
 
-static void report(weiri_redis_server *server, uint64_t admitted, bool failed)
+uint64_t weiri_redis_server_admit(weiri_redis_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    uint64_t admitted = weiri_redis_breaker_admit(&server->breaker, weiri_redis_now());
+    pthread_mutex_unlock(&server->lock);
+    return admitted;
+}
+
+void weiri_redis_server_report(weiri_redis_server *server, uint64_t admitted, bool failed)
 {
     pthread_mutex_lock(&server->lock);
     if (failed) {
@@ -66,10 +74,17 @@ static void report(weiri_redis_server *server, uint64_t admitted, bool failed)
     pthread_mutex_unlock(&server->lock);
 }
 
-static void abandon(weiri_redis_server *server, uint64_t admitted)
+void weiri_redis_server_abandon(weiri_redis_server *server, uint64_t admitted)
 {
     pthread_mutex_lock(&server->lock);
     weiri_redis_breaker_abandoned(&server->breaker, admitted);
+    pthread_mutex_unlock(&server->lock);
+}
+
+void weiri_redis_server_connected(weiri_redis_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    server->connects++;
     pthread_mutex_unlock(&server->lock);
 }
 
@@ -82,9 +97,7 @@ static bool connected(weiri_redis_server *server, weiri_redis_visit *visit, weir
     if (!weiri_redis_link_open(&visit->link, &server->url, server->connect_timeout, why))
         return false;
     visit->deadline += weiri_redis_now() - begun;
-    pthread_mutex_lock(&server->lock);
-    server->connects++;
-    pthread_mutex_unlock(&server->lock);
+    weiri_redis_server_connected(server);
     return true;
 }
 
@@ -108,7 +121,7 @@ bool weiri_redis_visit_begin(weiri_redis_server *server, weiri_redis_visit *visi
     visit->deadline = deadline;
     if (!weiri_redis_pool_borrow(&server->pool, &visit->link, deadline)) {
         weiri_redis_say(why, "all %u connections were in use", (unsigned)server->pool.places);
-        abandon(server, visit->admitted);
+        weiri_redis_server_abandon(server, visit->admitted);
         return false;
     }
     if (!admitted(server, visit)) {
@@ -125,13 +138,14 @@ void weiri_redis_visit_end(weiri_redis_server *server, weiri_redis_visit *visit,
 {
     if (failed)
         weiri_redis_link_close(&visit->link);
-    report(server, visit->admitted, failed); /* before the return: who gets the place next is to know */
+    /* Before the return: who gets the place next is to know. */
+    weiri_redis_server_report(server, visit->admitted, failed);
     weiri_redis_pool_return(&server->pool, &visit->link);
 }
 
 void weiri_redis_visit_abandon(weiri_redis_server *server, weiri_redis_visit *visit)
 {
-    abandon(server, visit->admitted);
+    weiri_redis_server_abandon(server, visit->admitted);
     weiri_redis_pool_return(&server->pool, &visit->link);
 }
 

@@ -52,6 +52,12 @@ void weiri_redis_visit_end(weiri_redis_server *server, weiri_redis_visit *visit,
 /* Nothing was asked. */
 void weiri_redis_visit_abandon(weiri_redis_server *server, weiri_redis_visit *visit);
 
+/* The parts of a visit, for who has connections of its own. Leave to ask: 0 or the number to report with, once. */
+uint64_t weiri_redis_server_admit(weiri_redis_server *server);
+void weiri_redis_server_report(weiri_redis_server *server, uint64_t admitted, bool failed);
+void weiri_redis_server_abandon(weiri_redis_server *server, uint64_t admitted); /* nothing was asked */
+void weiri_redis_server_connected(weiri_redis_server *server);                  /* counts it */
+
 /* How long it is left alone from now on; 0: it is not. */
 uint64_t weiri_redis_server_wait(weiri_redis_server *server);
 
