@@ -7,7 +7,7 @@ packages=(
   liburcu-dev libck-dev                                                   # the library
   libcsv-dev libjansson-dev uthash-dev gnuplot-nox                        # the tool, the benchmark
   libhiredis-dev redis-server                                             # weir-redis and the server of its tests
-  libuv1-dev libevent-dev                                                 # event loops of its tests; the library needs none
+  libuv1-dev libevent-dev                                                 # event loops of its tests alone
   libcriterion-dev valgrind libc6-dbg jq patch spin                       # the tests
 )
 

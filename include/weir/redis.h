@@ -107,8 +107,8 @@ WEIR_API weir_redis_options weir_redis_options_default(void);
 WEIR_CHECKED int weir_redis_open(weir_redis **limiter, const weir_rule *rules, size_t rule_count,
                                  const weir_redis_options *options);
 
-/* Closes a limiter, its connections and its memory; NULL does nothing. No call on it may be in use or follow. Keys in
- * Redis stay until they expire. Returns 0, or -EDEADLK as weir_close does. */
+/* Closes a limiter, its connections and its memory; NULL does nothing. No call on it, and no weir_redis_async of it,
+ * may be in use or follow. Keys in Redis stay until they expire. Returns 0, or -EDEADLK as weir_close does. */
 WEIR_API int weir_redis_close(weir_redis *limiter);
 
 /*
@@ -160,7 +160,14 @@ WEIR_API int weir_redis_stats(const weir_redis *limiter, weir_redis_statistics *
  * only replica. (127.0.0.1:6379)"; "" where nothing has. Returns its whole length. */
 WEIR_API size_t weir_redis_error(const weir_redis *limiter, char *text, size_t size);
 
-/* --- For event loops --- */
+/*
+ * --- For event loops ---
+ *
+ * One weir_redis_async a loop, used by the loop's thread alone, which must not be cancelled meanwhile. It has one
+ * connection, made as it is needed; limits, remembered refusals, the breaker, the policy, statistics and the last error
+ * are the limiter's, shared with all its threads and loops. Waits for nothing but the lookup of a host's name
+ * (getaddrinfo) when it connects: in front of a loop, give an address, or have a resolver that answers at once.
+ */
 
 enum weir_redis_events { WEIR_REDIS_READABLE = 1, WEIR_REDIS_WRITABLE = 2 };
 
@@ -178,6 +185,34 @@ typedef struct weir_redis_loop {
                                                     milliseconds early or late do no harm */
     void (*untimer)(void *timer);
 } weir_redis_loop;
+
+typedef struct weir_redis_async weir_redis_async;
+
+/* `verdict` and *decision as of weir_redis_take; the decision is good until the callback returns. It may call every
+ * function on `async` but weir_redis_async_close. */
+typedef void (*weir_redis_answer)(void *argument, int verdict, const weir_decision *decision);
+
+/* A client of `limiter` for one loop; both must outlive it. *loop is copied. Returns 0, -EINVAL or -ENOMEM. */
+WEIR_CHECKED int weir_redis_async_open(weir_redis_async **async, weir_redis *limiter, const weir_redis_loop *loop);
+
+/* Answers what is under way (options.when_unreached, flagged), and closes; NULL does nothing. Not from a callback. What
+ * callbacks ask meanwhile is answered at once, likewise. */
+WEIR_API void weir_redis_async_close(weir_redis_async *async);
+
+/*
+ * As weir_redis_take, without waiting. What need not be asked (a remembered refusal, a server that is left alone or
+ * refuses the connection at once, a bad request) is answered at once: 1 or 0, with *decision filled, or -EINVAL, and
+ * `answer` is not called. Else -EINPROGRESS, *decision is left as it is, and `answer` is called once: by the loop,
+ * within the timeouts, or by weir_redis_async_close. -ENOMEM: neither asked nor answered. The key is copied; decision
+ * may be NULL.
+ *
+ * Commands of one turn of the loop are written together, and answered in their order. If the connection is lost or one
+ * command is late, all that was sent is answered by options.when_unreached (the answers to come could not be told
+ * apart), flagged WEIR_REDIS_UNKNOWN where the whole command was written; the next call makes another connection, after
+ * a while where the breaker says so. So no more should be under way than the server answers within the timeout.
+ */
+WEIR_CHECKED int weir_redis_async_take(weir_redis_async *async, const weir_request *request, uint64_t now,
+                                       weir_decision *decision, weir_redis_answer answer, void *argument);
 
 #ifdef __cplusplus
 }

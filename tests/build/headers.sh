@@ -42,6 +42,7 @@ for pair in gcc:c:c11 clang:c:c11 g++:c++:c++17 clang++:c++:c++17; do
     */redis_libuv.h) has "$compiler" "$language" uv.h && posix=-D_XOPEN_SOURCE=700 || continue ;;
     */redis_libevent.h) has "$compiler" "$language" event2/event.h || continue ;;
     esac
+    # shellcheck disable=SC2086 # none, or one
     compile "$compiler" "$language" "$standard" "weir/$(basename "$header")" -pedantic -I "$1/include" $posix
   done
 done

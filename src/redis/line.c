@@ -1,0 +1,223 @@
+/* An event loop's connection: its events, its time, its end. */
+#include "redis/line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- What the loop is told ---- */
+
+static uint64_t sooner(uint64_t time, const weiri_redis_calls *calls)
+{
+    return calls->first && calls->first->deadline < time ? calls->first->deadline : time;
+}
+
+/* When something is late. In each queue the first is the oldest. */
+static uint64_t deadline_of(const weiri_redis_line *line)
+{
+    if (line->state == WEIRI_REDIS_CLOSED)
+        return UINT64_MAX;
+    if (line->state != WEIRI_REDIS_READY)
+        return line->dial_deadline;
+    return sooner(sooner(sooner(UINT64_MAX, &line->sent), &line->again), &line->waiting);
+}
+
+static bool has_to_write(const weiri_redis_line *line)
+{
+    return line->exchange.sent < line->exchange.length || line->state == WEIRI_REDIS_CONNECTING ||
+           weiri_redis_line_has_calls(line);
+}
+
+/* The timer is let run to an earlier time than is needed, and armed anew when it fires: not for every call. */
+void weiri_redis_line_want(weiri_redis_line *line)
+{
+    uint64_t deadline = deadline_of(line);
+    unsigned wanted = line->state == WEIRI_REDIS_CONNECTING ? 0 : WEIR_REDIS_READABLE;
+    if (has_to_write(line))
+        wanted |= WEIR_REDIS_WRITABLE;
+    if (line->watch && wanted != line->wanted) {
+        line->loop.want(line->watch, wanted);
+        line->wanted = wanted;
+    }
+    if (deadline < line->alarm) {
+        uint64_t now = weiri_redis_now();
+        line->loop.arm(line->timer, deadline > now ? deadline - now : 0);
+        line->alarm = deadline;
+    }
+}
+
+/* ---- Its end ---- */
+
+static void settle_all(weiri_redis_line *line, weiri_redis_calls *calls, enum weiri_redis_fate fate,
+                       enum weiri_redis_report report)
+{
+    weiri_redis_call *call;
+    while ((call = weiri_redis_calls_take(calls))) {
+        call->job.fate = fate;
+        call->report = report;
+        weiri_redis_calls_add(&line->settled, call);
+    }
+}
+
+/* What the connection leaves behind. A command that was not written to its end cannot have been carried out: the server
+ * waits for the rest, and then finds the connection closed. */
+static void settle_sent(weiri_redis_line *line, enum weiri_redis_report report)
+{
+    size_t written = line->before + line->exchange.sent;
+    weiri_redis_call *call;
+    while ((call = weiri_redis_calls_take(&line->sent))) {
+        call->job.fate = call->job.end <= written ? WEIRI_REDIS_LOST : WEIRI_REDIS_DENIED;
+        call->report = report;
+        weiri_redis_calls_add(&line->settled, call);
+    }
+}
+
+static void deny_waiting(weiri_redis_line *line, enum weiri_redis_report report)
+{
+    settle_all(line, &line->again, WEIRI_REDIS_DENIED, report);
+    settle_all(line, &line->waiting, WEIRI_REDIS_DENIED, report);
+}
+
+/* Closed, with something lost or late: nobody is kept waiting for the next try. */
+static void fail(weiri_redis_line *line)
+{
+    settle_sent(line, WEIRI_REDIS_FAILED);
+    deny_waiting(line, WEIRI_REDIS_FAILED);
+    weiri_redis_line_hang_up(line);
+}
+
+/* Closed between two questions: who waits gets another connection. */
+static void renew(weiri_redis_line *line)
+{
+    weiri_redis_calls_put_before(&line->waiting, &line->again);
+    weiri_redis_line_hang_up(line);
+    if (line->waiting.first && !weiri_redis_line_dial(line))
+        deny_waiting(line, WEIRI_REDIS_FAILED);
+}
+
+/* A connection that has served, and on which nothing is owed, may end: a server that restarts or has too many. One that
+ * ends before it has served has failed; else it might be made anew without end. */
+static void lose(weiri_redis_line *line)
+{
+    if (line->state == WEIRI_REDIS_READY && line->proved && !line->spoilt && !line->sent.first) {
+        line->why.text[0] = '\0';
+        renew(line);
+    } else {
+        fail(line);
+    }
+}
+
+/* ---- Events ---- */
+
+/* The last of every event: an answer may ask anew. */
+static void finish(weiri_redis_line *line)
+{
+    weiri_redis_tally tally = line->tally;
+    if (tally.commands > 0 || line->why.text[0])
+        weiri_redis_count(line->limiter, &tally, &line->why);
+    line->tally = (weiri_redis_tally){0};
+    line->why.text[0] = '\0';
+    weiri_redis_line_want(line);
+    weiri_redis_calls_answer(line->limiter, &line->settled);
+}
+
+static void read_in(weiri_redis_line *line)
+{
+    if (!weiri_redis_line_read(line))
+        lose(line);
+    else if (line->spoilt && !line->sent.first)
+        renew(line); /* whoever has the address by now may do it */
+}
+
+/* Before the first question after a rest, the connection is looked at: what comes then, an end most likely, is not an
+ * answer to it. */
+static void write_out(weiri_redis_line *line)
+{
+    bool rested = line->state == WEIRI_REDIS_READY && !line->sent.first && line->exchange.length == 0;
+    if (rested && !weiri_redis_link_is_quiet(&line->link))
+        lose(line);
+    else if (!weiri_redis_line_write(line))
+        fail(line);
+}
+
+void weiri_redis_line_ready(void *argument, unsigned events)
+{
+    weiri_redis_line *line = argument;
+    if (line->state == WEIRI_REDIS_CONNECTING) {
+        if (!weiri_redis_line_connected(line))
+            fail(line);
+    } else {
+        if (events & WEIR_REDIS_READABLE)
+            read_in(line);
+        if ((events & WEIR_REDIS_WRITABLE) && line->state >= WEIRI_REDIS_GREETING)
+            write_out(line);
+    }
+    finish(line);
+}
+
+static void say_late(weiri_redis_line *line)
+{
+    bool commands = line->state == WEIRI_REDIS_READY;
+    uint64_t timeout = commands ? line->server->command_timeout : line->server->connect_timeout;
+    weiri_redis_text text;
+    if (line->state == WEIRI_REDIS_CONNECTING)
+        weiri_redis_say_connect(&text, ETIMEDOUT);
+    else
+        weiri_redis_say(&text, "no answer within %.4g ms", (double)timeout / (double)WEIR_MILLISECOND);
+    weiri_redis_say(&line->why, "%.300s (%s)", text.text, line->server->name);
+}
+
+static bool is_late(const weiri_redis_line *line)
+{
+    return deadline_of(line) <= weiri_redis_now();
+}
+
+/* Where the loop itself was late, answers may be there, unread: they come first. */
+static void read_what_is_there(weiri_redis_line *line)
+{
+    size_t before = line->sent.count + 1;
+    while (line->state == WEIRI_REDIS_READY && is_late(line) && line->sent.count < before) {
+        before = line->sent.count;
+        read_in(line);
+    }
+}
+
+static void look_at_time(void *argument)
+{
+    weiri_redis_line *line = argument;
+    line->alarm = UINT64_MAX;
+    read_what_is_there(line);
+    if (is_late(line)) {
+        say_late(line);
+        fail(line);
+    }
+    finish(line);
+}
+
+/* ---- Open, ask, close ---- */
+
+int weiri_redis_line_open(weiri_redis_line *line, weir_redis *limiter, const weir_redis_loop *loop)
+{
+    *line = (weiri_redis_line){
+        .limiter = limiter, .server = &limiter->server, .loop = *loop, .link.fd = -1, .alarm = UINT64_MAX};
+    line->timer = loop->timer(loop->loop, look_at_time, line);
+    return line->timer ? 0 : -ENOMEM;
+}
+
+bool weiri_redis_line_ask(weiri_redis_line *line, weiri_redis_call *call)
+{
+    if (line->state == WEIRI_REDIS_CLOSED && !weiri_redis_line_dial(line))
+        return false;
+    call->deadline = weiri_redis_now() + line->server->command_timeout;
+    weiri_redis_calls_add(&line->waiting, call);
+    weiri_redis_line_want(line);
+    return true;
+}
+
+void weiri_redis_line_close(weiri_redis_line *line)
+{
+    settle_sent(line, WEIRI_REDIS_ABANDONED);
+    deny_waiting(line, WEIRI_REDIS_ABANDONED);
+    weiri_redis_line_hang_up(line);
+    line->loop.untimer(line->timer);
+    weiri_redis_calls_answer(line->limiter, &line->settled);
+}
