@@ -9,9 +9,11 @@
 
 #include <weir/weir.h>
 
+#include "memory.h"
 #include "replay.h"
 
-static char program_called[] = "weir", replay_called[] = "weir replay"; /* in messages, wherever it lies */
+static char program_called[] = "weir", replay_called[] = "weir replay",
+            memory_called[] = "weir memory"; /* in messages, wherever it lies */
 
 static const struct verb {
     const char *name;
@@ -19,12 +21,14 @@ static const struct verb {
     int (*run)(int argc, char **argv);
 } verbs[] = {
     {"replay", replay_called, weiri_replay},
+    {"memory", memory_called, weiri_memory},
 };
 
 static const char doc[] =
     "Sliding-window rate limits, at the command line.\v"
     "Verbs:\n"
     "  replay    replay a log through limits: who would have been refused?\n"
+    "  memory    what keys take in Redis, and in a process\n"
     "\n"
     "weir VERB --help tells all about one.";
 
@@ -82,10 +86,12 @@ static void close_output(void)
 
 int main(int argc, char **argv)
 {
+    static char buffer[65536]; /* help fits: what cannot be written is found out at the end, with the reason */
     static const struct argp argp = {NULL, parse, "VERB ...", doc, NULL, NULL, NULL};
     call called = {0};
 
     signal(SIGPIPE, SIG_IGN); /* a write fails instead, which is told */
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     atexit(close_output);
     argp_err_exit_status = 2;
     argp_program_version_hook = print_version;

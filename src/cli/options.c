@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "remote.h"
 #include "run.h"
 #include "say.h"
 #include "text.h"
@@ -33,13 +34,22 @@ static const char doc[] =
     "first algorithm's where the log cannot run (a limit above 4294967295). In JSON, a key that is no UTF-8 is escaped "
     "like \\xff, and its bytes are in \"key_hex\".\n"
     "\n"
-    "Exit status: 0; 1 where a file could not be read, in part or whole, or no record was found; 2 for wrong usage.\n"
+    "With --redis, each algorithm decides a second time, in that server, and every answer is compared with the one "
+    "here. Redis counts whole microseconds, so both do then: times are cut off to one, windows rounded up (in a log of "
+    "whole seconds that changes nothing). Requests of one time are asked in one round trip, up to 64 of them. Each "
+    "run's keys begin with {weir-replay- and a random number, are removed at its end, and expire an hour after they "
+    "were last written where that fails. A run that is not done within that hour is given up.\n"
+    "\n"
+    "Exit status: 0; 1 where a file could not be read, in part or whole, or no record was found; 2 for wrong usage; 3 "
+    "where Redis could not be asked to the end (there is no report then), answered otherwise than the limiter here, or "
+    "kept keys.\n"
     "\n"
     "Examples:\n"
     "  weir replay --limit 100/60s access.log\n"
     "  zcat access.log.*.gz | weir replay --sort --limit 10/1s --limit 1000/1h -\n"
     "  weir replay --limit 9000cost/1m --cost-field in+out --key-field team calls.csv\n"
-    "  weir replay --limit 5/60s --json access.log | jq -r '.top[].key'";
+    "  weir replay --limit 5/60s --json access.log | jq -r '.top[].key'\n"
+    "  weir replay --limit 5/60s --redis redis://127.0.0.1:6379 access.log";
 
 static const struct argp_option options_table[] = {
     {"limit", 'l', "LIMIT", 0, "A limit for each key, like 100/60s; may be given up to 8 times", 1},
@@ -51,8 +61,10 @@ static const struct argp_option options_table[] = {
     {"time-field", TIME_FIELD, "COLUMN", 0, "CSV: the column of times", 2},
     {"key-field", KEY_FIELD, "COLUMN", 0, "CSV: the column of keys", 2},
     {"cost-field", COST_FIELD, "COLUMN", 0, "CSV: the column of costs, whole numbers; a sum of columns as A+B", 2},
-    {"top", 't', "K", 0, "List the K keys refused most (default 10)", 3},
-    {"json", 'j', NULL, 0, "Report in JSON", 3},
+    {"redis", 'r', "URL", 0, "Ask a Redis server the same, and compare: redis://[[USER]:PASSWORD@]HOST[:PORT][/DB] or "
+     "unix:///PATH", 3},
+    {"top", 't', "K", 0, "List the K keys refused most (default 10)", 4},
+    {"json", 'j', NULL, 0, "Report in JSON", 4},
     {0},
 };
 
@@ -110,13 +122,17 @@ static void check_choice(const weiri_options *options, const weiri_choice *choic
     static const weir_allocator standard;
     char error[256] = "";
     weir *limiter;
-    int failed = weiri_run_open(&limiter, options->rules, options->rule_count, choice, standard, error, sizeof error);
+    int failed = weiri_run_open(&limiter, options->rules, options->rule_count, choice, 1, standard, error,
+                                sizeof error);
 
     if (failed == -ENOMEM)
         weiri_out_of_memory();
     if (failed)
         argp_error(state, "--algorithm %s does not go with these limits: %s", choice->name, error);
     weir_close(limiter);
+    if (options->redis && !weiri_remote_check(options->redis, options->rules, options->rule_count, choice, error,
+                                              sizeof error))
+        argp_error(state, "--redis %s: %s", options->redis, error);
 }
 
 static void check_all(weiri_options *options, struct argp_state *state)
@@ -148,6 +164,7 @@ static void take_option(weiri_options *options, int key, char *text, struct argp
     case TIME_FIELD: options->fields.time = text; break;
     case KEY_FIELD: options->fields.key = text; break;
     case COST_FIELD: options->fields.cost = text; break;
+    case 'r': options->redis = text; break;
     case 'j': options->json = true; break;
     case 't':
         if (!weiri_text_whole(text, strlen(text), &options->top))

@@ -18,6 +18,7 @@ typedef struct weiri_options {
     weiri_fields fields;
     uint64_t top;
     bool sort, json;
+    const char *redis; /* URL; NULL: nothing is asked of a server */
     char **files;
     size_t file_count;
 } weiri_options;

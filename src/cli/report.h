@@ -21,7 +21,8 @@ void weiri_report_text(const weiri_report *report);
  * {"records", "keys", "malformed", "late", "algorithms": [{"algorithm", "accepted", "refused", "keys_refused",
  * "only_log", "only_this", "bytes", "ns_per_decision"}], "top": [{"key", "refused"}]}. only_log and only_this are null
  * where there was no log to compare with. A key that is no UTF-8 is escaped as in the text, and has its bytes in a
- * member "key_hex" too.
+ * member "key_hex" too. With --redis, an algorithm has a member "redis": {"accepted", "refused", "differing",
+ * "round_trips", "ns_per_decision"}.
  */
 void weiri_report_json(const weiri_report *report);
 

@@ -13,22 +13,6 @@ enum { NAME, ACCEPTED, REFUSED, SHARE, KEYS, BYTES, SPEED, COLUMNS };
 
 typedef char row[COLUMNS][CELL];
 
-/* 1234567 as 1,234,567. */
-static const char *thousands(char out[CELL], uint64_t number)
-{
-    char digits[24];
-    int len = snprintf(digits, sizeof digits, "%" PRIu64, number);
-    char *to = out;
-
-    for (int i = 0; i < len; i++) {
-        if (i > 0 && (len - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
-    return out;
-}
-
 static const char *shown_key(char out[WEIRI_SHOWN_ROOM], const weiri_key *key)
 {
     return key->len > 0 ? weiri_show(out, key->bytes, key->len) : "(no key)";
@@ -39,7 +23,7 @@ static void counted(const char *before, uint64_t number, const char *one, const 
 {
     char cell[CELL];
 
-    printf("%s%s %s", before, thousands(cell, number), number == 1 ? one : many);
+    printf("%s%s %s", before, weiri_thousands(cell, number), number == 1 ? one : many);
 }
 
 /* From the earliest to the latest: the records need not be in order. */
@@ -73,17 +57,38 @@ static void print_head(const weiri_report *report)
     printf(" for each key\n");
 }
 
+static uint64_t per_second(uint64_t calls, uint64_t elapsed_ns)
+{
+    return elapsed_ns > 0 ? (uint64_t)((double)calls * 1e9 / (double)elapsed_ns) : 0;
+}
+
+static void print_rows(row *rows, size_t count, int columns)
+{
+    int width[COLUMNS] = {0};
+
+    for (size_t i = 0; i < count; i++)
+        for (int c = 0; c < columns; c++)
+            width[c] = (int)strlen(rows[i][c]) > width[c] ? (int)strlen(rows[i][c]) : width[c];
+    putchar('\n');
+    for (size_t i = 0; i < count; i++) {
+        printf("%-*s", width[NAME], rows[i][NAME]);
+        for (int c = NAME + 1; c < columns; c++)
+            printf("  %*s", width[c], rows[i][c]);
+        putchar('\n');
+    }
+}
+
 static void fill_row(row cells, const weiri_run *run)
 {
     uint64_t calls = run->accepted + run->refused;
 
     strcpy(cells[NAME], run->choice.name);
-    thousands(cells[ACCEPTED], run->accepted);
-    thousands(cells[REFUSED], run->refused);
+    weiri_thousands(cells[ACCEPTED], run->accepted);
+    weiri_thousands(cells[REFUSED], run->refused);
     snprintf(cells[SHARE], CELL, "%.2f%%", calls > 0 ? 100.0 * (double)run->refused / (double)calls : 0.0);
-    thousands(cells[KEYS], run->keys_refused);
-    thousands(cells[BYTES], run->bytes);
-    thousands(cells[SPEED], run->elapsed_ns > 0 ? (uint64_t)((double)calls * 1e9 / (double)run->elapsed_ns) : 0);
+    weiri_thousands(cells[KEYS], run->keys_refused);
+    weiri_thousands(cells[BYTES], run->bytes);
+    weiri_thousands(cells[SPEED], per_second(calls, run->elapsed_ns));
 }
 
 static void print_table(const weiri_report *report)
@@ -91,21 +96,39 @@ static void print_table(const weiri_report *report)
     row *rows = weiri_resize(NULL, report->run_count + 1, sizeof *rows);
     static const row head = {"algorithm",    "accepted",      "refused",    "share",
                              "keys refused", "memory, bytes", "decisions/s"};
-    int width[COLUMNS] = {0};
 
     memcpy(rows[0], head, sizeof head);
     for (size_t i = 0; i < report->run_count; i++)
         fill_row(rows[i + 1], &report->runs[i]);
-    for (size_t i = 0; i <= report->run_count; i++)
-        for (int c = 0; c < COLUMNS; c++)
-            width[c] = (int)strlen(rows[i][c]) > width[c] ? (int)strlen(rows[i][c]) : width[c];
-    putchar('\n');
-    for (size_t i = 0; i <= report->run_count; i++) {
-        printf("%-*s", width[NAME], rows[i][NAME]);
-        for (int c = NAME + 1; c < COLUMNS; c++)
-            printf("  %*s", width[c], rows[i][c]);
-        putchar('\n');
-    }
+    print_rows(rows, report->run_count + 1, COLUMNS);
+    free(rows);
+}
+
+enum { REMOTE_ACCEPTED = 1, REMOTE_REFUSED, DIFFERING, ROUND_TRIPS, REMOTE_SPEED, REMOTE_COLUMNS };
+
+static void fill_remote_row(row cells, const weiri_run *run)
+{
+    const weiri_remote *remote = &run->remote;
+    uint64_t calls = run->accepted + run->refused;
+
+    strcpy(cells[NAME], run->choice.name);
+    weiri_thousands(cells[REMOTE_ACCEPTED], remote->accepted);
+    weiri_thousands(cells[REMOTE_REFUSED], calls - remote->accepted);
+    weiri_thousands(cells[DIFFERING], remote->differing);
+    weiri_thousands(cells[ROUND_TRIPS], remote->round_trips);
+    weiri_thousands(cells[REMOTE_SPEED], per_second(calls, remote->elapsed_ns));
+}
+
+/* What a server answered to the same calls, where one was asked. */
+static void print_remote(const weiri_report *report)
+{
+    row *rows = weiri_resize(NULL, report->run_count + 1, sizeof *rows);
+    static const row head = {"over Redis", "accepted", "refused", "differing", "round trips", "decisions/s"};
+
+    memcpy(rows[0], head, sizeof head);
+    for (size_t i = 0; i < report->run_count; i++)
+        fill_remote_row(rows[i + 1], &report->runs[i]);
+    print_rows(rows, report->run_count + 1, REMOTE_COLUMNS);
     free(rows);
 }
 
@@ -139,8 +162,8 @@ static void print_comparison(const weiri_records *records, const weiri_run *run)
         printf("no call is answered differently\n");
         return;
     }
-    printf("%s accepted by the log alone, ", thousands(cell, run->only_log));
-    printf("%s by %s alone", thousands(cell, run->only_this), run->choice.name);
+    printf("%s accepted by the log alone, ", weiri_thousands(cell, run->only_log));
+    printf("%s by %s alone", weiri_thousands(cell, run->only_this), run->choice.name);
     if (all > run->disagreements)
         printf("; the first %zu:\n", run->disagreements);
     else
@@ -158,10 +181,10 @@ static void print_top(const weiri_report *report)
     if (found > 0) {
         printf("\nrefused most by %s%s\n", report->judge->choice.algorithm == WEIR_LOG ? "the " : "",
                report->judge->choice.name);
-        width = (int)strlen(thousands(cell, report->judge->refused_of[top[0]]));
+        width = (int)strlen(weiri_thousands(cell, report->judge->refused_of[top[0]]));
     }
     for (size_t i = 0; i < found; i++)
-        printf("  %*s  %s\n", width, thousands(cell, report->judge->refused_of[top[i]]),
+        printf("  %*s  %s\n", width, weiri_thousands(cell, report->judge->refused_of[top[i]]),
                shown_key(key, &report->records->key[top[i]]));
     if (found > 0 && report->judge->keys_refused > found)
         counted("  and ", report->judge->keys_refused - found, "other key\n", "other keys\n");
@@ -174,6 +197,8 @@ void weiri_report_text(const weiri_report *report)
     if (report->records->count == 0)
         return;
     print_table(report);
+    if (report->options->redis)
+        print_remote(report);
     for (size_t i = 0; i < report->run_count; i++)
         if (report->runs[i].compared)
             print_comparison(report->records, &report->runs[i]);

@@ -6,17 +6,28 @@
 #include "run.h"
 #include "say.h"
 
+void weiri_run_choose(weir_rule *chosen, const weir_rule *rules, size_t count,
+                      const weiri_choice *choice, uint64_t step)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t steps = (rules[i].window_ns - 1) / step + 1;
+
+        chosen[i] = rules[i];
+        chosen[i].algorithm = choice->algorithm;
+        chosen[i].buckets = choice->buckets;
+        chosen[i].window_ns = steps;
+        if (step > 1 && choice->buckets > steps) /* none is shorter than a step */
+            chosen[i].buckets = steps;
+    }
+}
+
 int weiri_run_open(weir **limiter, const weir_rule *rules, size_t count, const weiri_choice *choice,
-                   weir_allocator allocator, char *error, size_t error_size)
+                   uint64_t step, weir_allocator allocator, char *error, size_t error_size)
 {
     weir_options options = weir_options_manual();
     weir_rule chosen[WEIR_RULES_MAX];
 
-    for (size_t i = 0; i < count; i++) {
-        chosen[i] = rules[i];
-        chosen[i].algorithm = choice->algorithm;
-        chosen[i].buckets = choice->buckets;
-    }
+    weiri_run_choose(chosen, rules, count, choice, step);
     options.max_lateness_ns = UINT64_MAX; /* the contract's answers, to the letter */
     options.allocator = allocator;
     options.error = error;
@@ -41,7 +52,7 @@ static void release(void *argument, void *memory, size_t size)
     free(memory);
 }
 
-static uint64_t clock_ns(void)
+uint64_t weiri_run_clock(void)
 {
     struct timespec now;
 
@@ -49,7 +60,7 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * WEIR_SECOND + (uint64_t)now.tv_nsec;
 }
 
-static void decide_all(weiri_run *run, const weiri_records *records, weir *limiter)
+static void decide_all(weiri_run *run, const weiri_records *records, uint64_t step, weir *limiter)
 {
     for (size_t i = 0; i < records->count; i++) {
         const weiri_record *record = &records->record[i];
@@ -57,7 +68,7 @@ static void decide_all(weiri_run *run, const weiri_records *records, weir *limit
         weir_request request = weir_request_for(key->bytes, key->len);
 
         request.cost = record->cost;
-        if (weir_take(limiter, &request, record->time, NULL) > 0) {
+        if (weir_take(limiter, &request, record->time / step, NULL) > 0) {
             run->verdicts[i / 8] |= (unsigned char)(1u << i % 8);
             run->accepted++;
         } else {
@@ -75,19 +86,21 @@ static void *zeroes(size_t count, size_t size)
     return memory;
 }
 
-weiri_run weiri_run_all(const weiri_records *records, const weir_rule *rules, size_t count, const weiri_choice *choice)
+weiri_run weiri_run_all(const weiri_records *records, const weir_rule *rules, size_t count, const weiri_choice *choice,
+                        uint64_t step)
 {
+    const weir_allocator memory = {allocate, release, NULL};
     weir_statistics statistics = {.struct_size = sizeof statistics};
     weiri_run run = {.choice = *choice};
     weir *limiter;
 
     run.refused_of = zeroes(records->keys + 1, sizeof *run.refused_of);
     run.verdicts = zeroes(records->count / 8 + 1, 1);
-    if (weiri_run_open(&limiter, rules, count, choice, (weir_allocator){allocate, release, NULL}, NULL, 0) != 0)
+    if (weiri_run_open(&limiter, rules, count, choice, step, memory, NULL, 0) != 0)
         weiri_out_of_memory();
-    run.elapsed_ns = clock_ns();
-    decide_all(&run, records, limiter);
-    run.elapsed_ns = clock_ns() - run.elapsed_ns;
+    run.elapsed_ns = weiri_run_clock();
+    decide_all(&run, records, step, limiter);
+    run.elapsed_ns = weiri_run_clock() - run.elapsed_ns;
     weir_stats(limiter, &statistics);
     weir_close(limiter);
 

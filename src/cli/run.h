@@ -9,6 +9,16 @@
 
 #define WEIRI_DISAGREEMENTS_SHOWN 10
 
+/* What a server answered to the same calls (--redis). */
+typedef struct weiri_remote {
+    bool asked;
+    bool removed; /* its keys are gone */
+    uint64_t accepted;
+    uint64_t differing; /* calls that the server and the limiter here answer differently */
+    uint64_t round_trips;
+    uint64_t elapsed_ns;
+} weiri_remote;
+
 typedef struct weiri_run {
     weiri_choice choice;
     uint64_t accepted, refused, keys_refused;
@@ -20,14 +30,29 @@ typedef struct weiri_run {
     uint64_t only_log, only_this;                  /* calls that only one of both accepts */
     uint32_t disagreement[WEIRI_DISAGREEMENTS_SHOWN]; /* the first ones, by index of the record */
     size_t disagreements;
+    weiri_remote remote;
 } weiri_run;
 
-/* Opens a limiter whose rules all have this algorithm. Returns as weir_open; `error` gets its words. */
-int weiri_run_open(weir **limiter, const weir_rule *rules, size_t count, const weiri_choice *choice,
+/*
+ * The rules, all with this algorithm, and with windows in steps of `step` ns, rounded up: a limiter knows no unit of
+ * time.
+ */
+void weiri_run_choose(weir_rule *chosen, const weir_rule *rules, size_t count,
+                      const weiri_choice *choice, uint64_t step);
+
+/* Opens a limiter with such rules. Returns as weir_open; `error` gets its words. */
+int weiri_run_open(weir **limiter, const weir_rule *rules, size_t count, const weiri_choice *choice, uint64_t step,
                    weir_allocator allocator, char *error, size_t error_size);
 
-/* Decides all records in their order. The rules have been opened before: only memory can fail, and ends the program. */
-weiri_run weiri_run_all(const weiri_records *records, const weir_rule *rules, size_t count, const weiri_choice *choice);
+/* ns of a clock that only measures. */
+uint64_t weiri_run_clock(void);
+
+/*
+ * Decides all records in their order, at their times in whole steps of `step` ns: 1, or what a server counts in that is
+ * to answer the same. The rules have been opened before: only memory can fail, and ends the program.
+ */
+weiri_run weiri_run_all(const weiri_records *records, const weir_rule *rules, size_t count, const weiri_choice *choice,
+                        uint64_t step);
 
 /* Fills in where the run and the log's differ. */
 void weiri_run_compare(weiri_run *run, const weiri_run *log, const weiri_records *records);

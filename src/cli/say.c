@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -5,12 +6,19 @@
 
 #include "say.h"
 
+static const char *verb = "weir replay";
+
+void weiri_say_as(const char *called)
+{
+    verb = called;
+}
+
 void weiri_say(const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    fputs("weir replay: ", stderr);
+    fprintf(stderr, "%s: ", verb);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
@@ -55,5 +63,20 @@ const char *weiri_show(char out[WEIRI_SHOWN_ROOM], const void *bytes, size_t len
     weiri_escape(out, bytes, len < WEIRI_SHOWN ? len : WEIRI_SHOWN);
     if (len > WEIRI_SHOWN)
         strcat(out, "...");
+    return out;
+}
+
+const char *weiri_thousands(char out[WEIRI_THOUSANDS_ROOM], uint64_t number)
+{
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    char *to = out;
+
+    for (int i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
     return out;
 }

@@ -3,6 +3,7 @@
 #define WEIRI_CLI_SAY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Bytes of a key or of a bad field shown to people; the rest is "...". */
 #define WEIRI_SHOWN 60
@@ -10,7 +11,13 @@
 /* Room for so many bytes escaped, with the dots and the end. */
 #define WEIRI_SHOWN_ROOM (4 * WEIRI_SHOWN + 4)
 
-/* One line on standard error, "weir replay: " before it. */
+/* Room for every number, with its commas and the end. */
+#define WEIRI_THOUSANDS_ROOM 28
+
+/* The verb in whose name weiri_say speaks: "weir replay", which it is where nothing was said. */
+void weiri_say_as(const char *called);
+
+/* One line on standard error, the verb and a colon before it. */
 void weiri_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Says so and exits with 1: a tool that cannot hold its input has nothing better to do. */
@@ -25,7 +32,10 @@ void *weiri_resize(void *memory, size_t count, size_t size) __attribute__((retur
  */
 void weiri_escape(char *out, const void *bytes, size_t len);
 
-/* The same of the first WEIRI_SHOWN bytes. Returns `out`. */
+/* 1234567 as 1,234,567. Returns `out`. */
+const char *weiri_thousands(char out[WEIRI_THOUSANDS_ROOM], uint64_t number);
+
+/* The same as weiri_escape of the first WEIRI_SHOWN bytes. Returns `out`. */
 const char *weiri_show(char out[WEIRI_SHOWN_ROOM], const void *bytes, size_t len);
 
 #endif

@@ -37,7 +37,9 @@ inside src/window 'weir/types'
 inside src/table 'weir/types' 'sync/[a-z_0-9]+'
 inside src/sync 'weir/types'
 inside src/limiter 'weir/[a-z]+' '(window|table|sync)/[a-z_0-9]+'
-for folder in include/weir src/cli src/http src/redis; do inside "$folder" 'weir/[a-z]+'; done
+# The tool names keys in Redis as libweir-redis does, and connects as it does.
+inside src/cli 'weir/[a-z]+' 'redis/(key|link|rules)'
+for folder in include/weir src/http src/redis; do inside "$folder" 'weir/[a-z]+'; done
 
 orders='memory_order|\b__(atomic|sync|tsan)_|\batomic_(load|store|exchange|compare|fetch|thread|signal|flag|init)'
 flavours='\brcu_|\burcu_|\bcds_|\bcmm_|\buatomic_|\bck_[a-z]+_|include[[:space:]]*[<"](stdatomic|urcu|ck_)'

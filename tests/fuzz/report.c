@@ -168,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         weiri_choice choice;
 
         FUZZ_HOLDS(weiri_choice_parse(names[i], &choice) == NULL, "the algorithm is not taken");
-        runs[i] = weiri_run_all(&records, options.rules, 1, &choice);
+        runs[i] = weiri_run_all(&records, options.rules, 1, &choice, 1);
         if (i > 0)
             weiri_run_compare(&runs[i], &runs[0], &records);
     }
