@@ -43,7 +43,7 @@ fuzz: deps
 mutation: deps
 	@scripts/mutation.sh $(NAMES)
 
-# Measures for about five minutes, and writes the figures and pictures into docs/benchmarks.md.
+# Measures for about six minutes, and writes the figures and pictures into docs/benchmarks.md and docs/distributed.md.
 bench: deps
 	@scripts/bench.sh
 

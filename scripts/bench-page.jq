@@ -1,4 +1,4 @@
-# The parts of docs/benchmarks.md, from the rows of weir-bench: jq -r --arg part NAME -f bench-page.jq all.json
+# The parts of docs/benchmarks.md and docs/distributed.md, from the rows of weir-bench: jq -r --arg part NAME -f bench-page.jq all.json
 
 def fixed($digits):
   (. < 0) as $negative
@@ -88,6 +88,37 @@ def crowded:
 
 def ruled: pivot(["kind", "rules"]; scenario("rules"); what, .parameters.rules; ns | spread);
 
+# --- docs/distributed.md ---
+
+def subject: if .algorithm == "-" then .subject else "\(.algorithm), \(.parameters.calls)" end;
+def micro: if . == null then "" else "\(. / 1000 | short) µs" end;
+def rate: .measures.rate.median | short;
+
+def redis_decisions:
+  table(["over", "threads", "asked", "p50 beside the empty script's", "time beside it", "a second", "p50", "p99"];
+    .rows[] | select(.scenario == "decision" or .scenario == "over TCP");
+    .parameters.over, .parameters.threads, subject, (.measures["p50 ratio"] | spread), (.measures.ratio | spread), rate,
+    (.measures.p50.median | micro), (.measures.p99.median | micro));
+
+def redis_benchmark:
+  table(["over", "empty scripts a second, one client, by redis-benchmark"]; scenario("redis-benchmark");
+    .parameters.over, rate);
+
+def redis_batches:
+  table(["decisions in a batch", "time of a decision beside one alone", "decisions a second", "round trips a decision"];
+    scenario("batch"); .parameters.batch, (.measures.ratio | spread), rate, (.measures["round trips"].median | fixed(3)));
+
+def redis_loops:
+  table(["threads", "asked by", "calls under way in each", "time beside the blocking client's", "decisions a second", "p50", "p99"];
+    scenario("event loop"); .parameters.threads, .subject, .parameters["in flight"], (.measures.ratio | spread), rate,
+    (.measures.p50.median | micro), (.measures.p99.median | micro));
+
+def redis_hammering:
+  table(["refusals remembered", "decisions a second", "round trips a decision", "p50", "p99"];
+    scenario("hammering");
+    .parameters["refusals remembered"], rate, (.measures["round trips"].median | fixed(6)), (.measures.p50.median | micro),
+    (.measures.p99.median | micro));
+
 # What no table above is made for: all parameters, all measures.
 def any($name):
   [scenario($name)] as $rows
@@ -107,4 +138,10 @@ elif $part == "gains" then gains
 elif $part == "batch" then batches
 elif $part == "oversubscribed" then crowded
 elif $part == "rules" then ruled
+elif $part == "redis-decisions" then redis_decisions
+elif $part == "redis-benchmark" then redis_benchmark
+elif $part == "redis-batches" then redis_batches
+elif $part == "redis-loops" then redis_loops
+elif $part == "redis-hammering" then redis_hammering
+elif $part == "redis-machine" then machine
 else any($part) end
