@@ -53,7 +53,9 @@ typedef struct weir_redis_options {
                                     user, password and path percent-encoded. Default redis://127.0.0.1:6379/0 */
     const char *prefix;          /* begins the name of every key, after a brace; limiters of one prefix, and of the same
                                     rules in the same order, share their keys. Any bytes. Default "weir" */
-    uint32_t cluster;            /* 0; 1, `url` being one node of a Redis Cluster, is -EINVAL in this release */
+    uint32_t cluster;            /* 1: `url` is one node of a Redis Cluster, whose other nodes are found through it and
+                                    have the same user and password; the database must be 0. Breakers and
+                                    `connections` are each node's own. Default 0 */
     uint32_t connections;        /* at most so many to a server, made as they are needed. Default 8 */
     uint64_t connect_timeout_ns; /* default 50 ms */
     uint64_t command_timeout_ns; /* waiting for a free connection included. Default 50 ms */
@@ -89,8 +91,9 @@ typedef struct weir_redis_statistics {
     uint64_t failures;        /* connections and commands that failed */
     uint64_t scripts_loaded;  /* times a script was sent whole */
     uint64_t redirected;      /* MOVED and ASK followed */
+    uint64_t slot_maps;       /* times that a cluster's slot map was fetched */
     uint64_t breaker_open;    /* 1: the server (in a cluster: some node) is being left alone */
-    uint64_t reserved[8];     /* 0 */
+    uint64_t reserved[7];     /* 0 */
 } weir_redis_statistics;
 
 /* Options as above. Thread-safety: any. Cost: none. */
@@ -119,6 +122,8 @@ WEIR_API int weir_redis_close(weir_redis *limiter);
  * Returns 1 accepted, 0 refused, or -EINVAL as weir_take. That Redis cannot be asked is no error:
  * options.when_unreached decides and the decision is flagged, see above; weir_redis_error tells why. A command that may
  * have been carried out is never sent again.
+ * In a cluster: where the node answers MOVED or ASK, and where it cannot be had and its slots have gone to another, the
+ * question follows, at most 5 times; TRYAGAIN and CLUSTERDOWN are options.when_unreached's.
  * Time: at most connect_timeout_ns + command_timeout_ns, names looked up (by getaddrinfo) not included; nothing where
  * the server is being left alone or a remembered refusal answers. Waits for no other thread longer than that. No
  * call is a cancellation point.
@@ -192,7 +197,8 @@ typedef struct weir_redis_async weir_redis_async;
  * function on `async` but weir_redis_async_close. */
 typedef void (*weir_redis_answer)(void *argument, int verdict, const weir_decision *decision);
 
-/* A client of `limiter` for one loop; both must outlive it. *loop is copied. Returns 0, -EINVAL or -ENOMEM. */
+/* A client of `limiter` for one loop; both must outlive it. *loop is copied. Returns 0, -EINVAL (in this
+ * release: a limiter with options.cluster, too) or -ENOMEM. */
 WEIR_CHECKED int weir_redis_async_open(weir_redis_async **async, weir_redis *limiter, const weir_redis_loop *loop);
 
 /* Answers what is under way (options.when_unreached, flagged), and closes; NULL does nothing. Not from a callback. What

@@ -14,7 +14,7 @@ int weir_redis_async_open(weir_redis_async **async, weir_redis *limiter, const w
 {
     *async = NULL;
     if (!limiter || !loop || !loop->watch || !loop->want || !loop->unwatch || !loop->timer || !loop->arm ||
-        !loop->untimer)
+        !loop->untimer || limiter->cluster)
         return -EINVAL;
     weir_redis_async *made = calloc(1, sizeof *made);
     if (!made)

@@ -15,7 +15,7 @@ typedef struct batch {
     uint64_t now;
     int *verdicts;
     weir_decision *decisions;
-    uint64_t deadline;
+    weiri_redis_time time;
     weiri_redis_losses losses;
     int64_t accepted;
 } batch;
@@ -55,7 +55,7 @@ static void decide_some(batch *run, size_t from, size_t count, weiri_redis_job *
         return;
     for (size_t i = 0; i < left; i++)
         asked[i] = &jobs[i];
-    weiri_redis_jobs_ask(run->limiter, asked, left, &run->deadline);
+    weiri_redis_jobs_ask(run->limiter, asked, left, &run->time);
     for (size_t i = 0; i < left; i++) {
         weiri_redis_job_end(run->limiter, &jobs[i], &run->losses);
         next = (size_t)(jobs[i].question.request - run->requests);
@@ -90,7 +90,7 @@ int64_t weir_redis_take_batch(weir_redis *limiter, const weir_request *requests,
                  .now = now,
                  .verdicts = verdicts,
                  .decisions = decisions,
-                 .deadline = weiri_redis_now() + limiter->server.command_timeout};
+                 .time = weiri_redis_server_time(&limiter->server)};
     int cancel;
     if (weiri_redis_question_check(&limiter->rules, &any, now) != 0)
         return -EINVAL;

@@ -11,6 +11,8 @@ void weiri_redis_job_begin(weir_redis *limiter, weiri_redis_job *job, enum weiri
     job->question = (weiri_redis_question){.verb = verb, .request = request, .now = now, .limits = limits};
     job->subject = weiri_redis_subject_of(&limiter->remembered, request, cost, limits.version);
     job->fate = WEIRI_REDIS_PENDING;
+    job->asking = false;
+    job->node = job->next = NULL;
 }
 
 bool weiri_redis_job_recall(weir_redis *limiter, weiri_redis_job *job, bool whole)
@@ -38,8 +40,9 @@ void weiri_redis_job_end(weir_redis *limiter, weiri_redis_job *job, weiri_redis_
         return;
     }
     bool lost = job->fate == WEIRI_REDIS_LOST;
-    weiri_redis_policy_decide(&limiter->policy, &job->question, weiri_redis_server_wait(&limiter->server), lost,
-                              &job->decision);
+    uint64_t wait = limiter->cluster ? weiri_redis_cluster_wait(limiter->cluster, job->slot)
+                                     : weiri_redis_server_wait(&limiter->server);
+    weiri_redis_policy_decide(&limiter->policy, &job->question, wait, lost, &job->decision);
     losses->unreached++;
     losses->unknown += (job->decision.flags & WEIR_REDIS_UNKNOWN) != 0;
 }
@@ -50,17 +53,30 @@ void weiri_redis_count(weir_redis *limiter, const weiri_redis_tally *tally, cons
     limiter->tally.commands += tally->commands;
     limiter->tally.round_trips += tally->round_trips;
     limiter->tally.loads += tally->loads;
+    limiter->tally.redirected += tally->redirected;
     if (why->text[0])
         limiter->error = *why;
     pthread_mutex_unlock(&limiter->lock);
 }
 
-void weiri_redis_jobs_ask(weir_redis *limiter, weiri_redis_job **jobs, size_t count, uint64_t *deadline)
+/* The one server. */
+static void ask_it(weir_redis *limiter, weiri_redis_inquiry *inquiry, weiri_redis_job **jobs, size_t count)
 {
-    weiri_redis_tally tally = {0};
-    weiri_redis_text why;
-    weiri_redis_ask(&limiter->rules, &limiter->server, jobs, count, deadline, &tally, &why);
-    weiri_redis_count(limiter, &tally, &why);
+    weiri_redis_asking asking = weiri_redis_asking_of(inquiry, &limiter->server, jobs, count);
+    weiri_redis_ask(&asking);
+    for (size_t i = 0; i < count && !asking.had; i++)
+        jobs[i]->fate = WEIRI_REDIS_DENIED;
+}
+
+void weiri_redis_jobs_ask(weir_redis *limiter, weiri_redis_job **jobs, size_t count, weiri_redis_time *time)
+{
+    weiri_redis_inquiry inquiry = {.rules = &limiter->rules, .time = *time};
+    if (limiter->cluster)
+        weiri_redis_cluster_ask(limiter->cluster, &inquiry, jobs, count);
+    else
+        ask_it(limiter, &inquiry, jobs, count);
+    *time = inquiry.time;
+    weiri_redis_count(limiter, &inquiry.tally, &inquiry.why);
 }
 
 void weiri_redis_count_losses(weir_redis *limiter, const weiri_redis_losses *losses)
@@ -85,8 +101,8 @@ static int decide(weir_redis *limiter, enum weiri_redis_verb verb, const weir_re
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     weiri_redis_job_begin(limiter, &job, verb, request, now);
     if (!weiri_redis_job_recall(limiter, &job, decision != NULL)) {
-        uint64_t deadline = weiri_redis_now() + limiter->server.command_timeout;
-        weiri_redis_jobs_ask(limiter, &jobs, 1, &deadline);
+        weiri_redis_time time = weiri_redis_server_time(&limiter->server);
+        weiri_redis_jobs_ask(limiter, &jobs, 1, &time);
         weiri_redis_job_end(limiter, &job, &losses);
         weiri_redis_count_losses(limiter, &losses);
     }
@@ -113,9 +129,9 @@ int weir_redis_reset(weir_redis *limiter, const weir_request *request, uint64_t 
     if (weiri_redis_question_check(&limiter->rules, request, now) != 0)
         return -EINVAL;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    uint64_t deadline = weiri_redis_now() + limiter->server.command_timeout;
+    weiri_redis_time time = weiri_redis_server_time(&limiter->server);
     weiri_redis_job_begin(limiter, &job, WEIRI_REDIS_RESET, request, now);
-    weiri_redis_jobs_ask(limiter, &jobs, 1, &deadline);
+    weiri_redis_jobs_ask(limiter, &jobs, 1, &time);
     weiri_redis_policy_reset(&limiter->policy, request);
     weiri_redis_forget(&limiter->remembered, &job.subject);
     pthread_setcancelstate(cancel, &cancel);

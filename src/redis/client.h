@@ -2,22 +2,24 @@
  * A limiter over Redis, as its files see it. Written by open; what changes afterwards has its own lock.
  *
  * Locks, none of which is held while another thread or the server is waited for: the limits' (rules), one of the
- * remembered refusals', the server's and its pool's, and `lock` here. The first may be taken inside the second; else
- * none inside another. `setting` is held during a weir_redis_set_limits, around the first two.
+ * remembered refusals', the servers' and their pools', the cluster's, and `lock` here. The first may be taken inside
+ * the second, a server's inside the cluster's; else none inside another. `setting` is held during a
+ * weir_redis_set_limits, around the first two.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef WEIRI_REDIS_CLIENT_H
 #define WEIRI_REDIS_CLIENT_H
 
-#include "redis/ask.h"
+#include "redis/cluster.h"
 #include "redis/policy.h"
 
 struct weir_redis {
     weiri_redis_rules rules;
     weiri_redis_policy policy;
     weiri_redis_remembered remembered;
-    weiri_redis_server server;
+    weiri_redis_server server;    /* the URL's */
+    weiri_redis_cluster *cluster; /* NULL: it alone is asked */
     bool by_cost; /* some rule has WEIR_PER_COST */
     pthread_mutex_t setting;
     pthread_mutex_t lock; /* guards what follows */
@@ -43,8 +45,9 @@ bool weiri_redis_job_recall(weir_redis *limiter, weiri_redis_job *job, bool whol
 /* After asking: remembers what Redis said, or lets the policy decide. job->decision is the answer. */
 void weiri_redis_job_end(weir_redis *limiter, weiri_redis_job *job, weiri_redis_losses *losses);
 
-/* Asks, and counts; *deadline as in weiri_redis_ask. */
-void weiri_redis_jobs_ask(weir_redis *limiter, weiri_redis_job **jobs, size_t count, uint64_t *deadline);
+/* Asks `jobs`, which are PENDING and of one verb, and counts; afterwards each is DONE, DENIED or LOST. The pointers are
+ * put in another order. *time: what is left of it. */
+void weiri_redis_jobs_ask(weir_redis *limiter, weiri_redis_job **jobs, size_t count, weiri_redis_time *time);
 
 /* Adds to the statistics what happened on the way; a text that is not "" becomes the last error. */
 void weiri_redis_count(weir_redis *limiter, const weiri_redis_tally *tally, const weiri_redis_text *why);

@@ -70,8 +70,9 @@ static bool take_replies(const weiri_redis_link *link, weiri_redis_exchange *exc
         exchange->reply(exchange->argument, reply);
         freeReplyObject(reply);
     }
-    if (exchange->arrived > (exchange->received + 1) * REPLY_MAX) {
-        weiri_redis_say(why, "garbled reply: it does not end within %d bytes", REPLY_MAX);
+    size_t longest = exchange->longest > 0 ? exchange->longest : REPLY_MAX;
+    if (exchange->arrived > (exchange->received + 1) * longest) {
+        weiri_redis_say(why, "garbled reply: it does not end within %zu bytes", longest);
         return false;
     }
     return true;
@@ -123,6 +124,19 @@ bool weiri_redis_link_send(const weiri_redis_link *link, weiri_redis_exchange *e
     return true;
 }
 
+bool weiri_redis_link_is_at_end(const weiri_redis_link *link, weiri_redis_text *why)
+{
+    if (link->reader->pos == link->reader->len)
+        return true;
+    weiri_redis_say(why, "garbled reply: more came than was asked for");
+    return false;
+}
+
+void weiri_redis_say_late(const weiri_redis_exchange *exchange, weiri_redis_text *why)
+{
+    weiri_redis_say(why, "no answer within %.4g ms", (double)exchange->timeout / (double)WEIR_MILLISECOND);
+}
+
 /* Waits until the socket is ready for what is left to do. False: the deadline has passed. */
 static bool wait_ready(const weiri_redis_link *link, const weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
@@ -136,7 +150,7 @@ static bool wait_ready(const weiri_redis_link *link, const weiri_redis_exchange 
         if (count > 0)
             return true;
         if (count == 0 || errno != EINTR) {
-            weiri_redis_say(why, "no answer within %.4g ms", (double)exchange->timeout / (double)WEIR_MILLISECOND);
+            weiri_redis_say_late(exchange, why);
             return false;
         }
     }
@@ -149,11 +163,7 @@ static bool exchange_all(const weiri_redis_link *link, weiri_redis_exchange *exc
             !weiri_redis_link_receive(link, exchange, why))
             return false;
     }
-    if (link->reader->pos < link->reader->len) {
-        weiri_redis_say(why, "garbled reply: more came than was asked for");
-        return false;
-    }
-    return true;
+    return weiri_redis_link_is_at_end(link, why);
 }
 
 bool weiri_redis_link_exchange(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)

@@ -55,6 +55,7 @@ typedef struct weiri_redis_exchange {
     void *argument;
     uint64_t deadline;
     uint64_t timeout; /* what the deadline was made of, for the error text */
+    size_t longest;   /* bytes that one reply may have; 0: what an answer or an error may */
     size_t sent;      /* out: so many bytes may have reached the server */
     size_t received;  /* out: so many replies came */
     size_t arrived;   /* out: so many bytes came */
@@ -64,6 +65,12 @@ typedef struct weiri_redis_exchange {
  * hands over the replies that are whole. False: *why tells, and the link must be closed. */
 bool weiri_redis_link_send(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why);
 bool weiri_redis_link_receive(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why);
+
+/* After the last reply: nothing else may have come. */
+bool weiri_redis_link_is_at_end(const weiri_redis_link *link, weiri_redis_text *why);
+
+/* That the deadline has passed. */
+void weiri_redis_say_late(const weiri_redis_exchange *exchange, weiri_redis_text *why);
 
 /* True: all replies came, and nothing else. False: *why tells, and the link must be closed: what came later on it would
  * answer another question. Reads while it writes, so that no length of a pipeline makes the two sides wait for each

@@ -11,7 +11,24 @@ static int open_server(weir_redis *limiter, const weir_redis_options *options)
 {
     weiri_redis_url url;
     int error = weiri_redis_url_open(&url, options->url, options->error, options->error_size);
-    return error ? error : weiri_redis_server_open(&limiter->server, &url, options);
+    if (!error && options->cluster && url.database != 0) {
+        weiri_redis_url_close(&url);
+        return weiri_redis_options_wrong(options, "options: url: a cluster has no database but 0");
+    }
+    if (!error)
+        error = weiri_redis_server_open(&limiter->server, &url, options);
+    if (error || !options->cluster)
+        return error;
+    limiter->cluster = weiri_redis_cluster_open(&limiter->server, options);
+    if (!limiter->cluster)
+        weiri_redis_server_close(&limiter->server);
+    return limiter->cluster ? 0 : -ENOMEM;
+}
+
+static void close_server(weir_redis *limiter)
+{
+    weiri_redis_cluster_close(limiter->cluster);
+    weiri_redis_server_close(&limiter->server);
 }
 
 /* What refusals cannot be remembered by, a given time, is no clock of ours. */
@@ -38,7 +55,7 @@ static int open_parts(weir_redis *limiter, const weir_rule *rules, size_t count,
 close_remembered:
     (void)weiri_redis_remembered_close(&limiter->remembered);
 close_server:
-    weiri_redis_server_close(&limiter->server);
+    close_server(limiter);
 close_rules:
     weiri_redis_rules_close(&limiter->rules);
     return error;
@@ -77,7 +94,7 @@ int weir_redis_close(weir_redis *limiter)
         error = weiri_redis_remembered_close(&limiter->remembered);
     if (error)
         return error;
-    weiri_redis_server_close(&limiter->server);
+    close_server(limiter);
     weiri_redis_rules_close(&limiter->rules);
     pthread_mutex_destroy(&limiter->lock);
     pthread_mutex_destroy(&limiter->setting);
@@ -116,20 +133,29 @@ int weir_redis_set_limits(weir_redis *limiter, uint32_t plan, const uint64_t *li
     return error;
 }
 
+static void gather_server(weiri_redis_server *server, weir_redis_statistics *all)
+{
+    pthread_mutex_lock(&server->lock);
+    all->connects = server->connects;
+    all->failures = server->failures;
+    all->breaker_open = weiri_redis_breaker_is_open(&server->breaker);
+    pthread_mutex_unlock(&server->lock);
+}
+
 static void gather(weir_redis *limiter, weir_redis_statistics *all)
 {
     pthread_mutex_lock(&limiter->lock);
     all->commands = limiter->tally.commands;
     all->round_trips = limiter->tally.round_trips;
     all->scripts_loaded = limiter->tally.loads;
+    all->redirected = limiter->tally.redirected;
     all->unreached = limiter->unreached;
     all->unknown = limiter->unknown;
     pthread_mutex_unlock(&limiter->lock);
-    pthread_mutex_lock(&limiter->server.lock);
-    all->connects = limiter->server.connects;
-    all->failures = limiter->server.failures;
-    all->breaker_open = weiri_redis_breaker_is_open(&limiter->server.breaker);
-    pthread_mutex_unlock(&limiter->server.lock);
+    if (limiter->cluster)
+        weiri_redis_cluster_stats(limiter->cluster, all);
+    else
+        gather_server(&limiter->server, all);
     all->remembered = weiri_redis_told(&limiter->remembered);
 }
 

@@ -65,9 +65,8 @@ static int check_times(const weir_redis_options *options)
 
 static int check_choices(const weir_redis_options *options)
 {
-    if (options->cluster > 0)
-        return wrong(options, "options: cluster: %u is not 0: this release asks one server",
-                     (unsigned)options->cluster);
+    if (options->cluster > 1)
+        return wrong(options, "options: cluster: %u is neither 0 nor 1", (unsigned)options->cluster);
     if (options->given_time > 1)
         return wrong(options, "options: given_time: %u is neither 0 nor 1", (unsigned)options->given_time);
     if (options->when_unreached > WEIR_UNREACHED_FALLBACK)
@@ -94,6 +93,11 @@ static int check_counts(const weir_redis_options *options)
     if (!options->url || !options->prefix)
         return wrong(options, "options: %s: NULL", options->url ? "prefix" : "url");
     return 0;
+}
+
+int weiri_redis_options_wrong(const weir_redis_options *options, const char *what)
+{
+    return wrong(options, "%s", what);
 }
 
 /* Reserved fields, and what a newer caller's options have beyond ours: what they ask for is not known here. */

@@ -12,4 +12,7 @@
 /* Copies what the caller gave (NULL: defaults) and checks it. Returns 0 or -EINVAL. */
 int weiri_redis_options_check(const weir_redis_options *given, weir_redis_options *options);
 
+/* Writes what is wrong, where the caller wants to know; returns -EINVAL. */
+int weiri_redis_options_wrong(const weir_redis_options *options, const char *what);
+
 #endif

@@ -88,19 +88,6 @@ void weiri_redis_server_connected(weiri_redis_server *server)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* Opens the link that was borrowed, where it is closed. */
-static bool connected(weiri_redis_server *server, weiri_redis_visit *visit, weiri_redis_text *why)
-{
-    uint64_t begun = weiri_redis_now();
-    if (weiri_redis_link_is_open(&visit->link))
-        return true;
-    if (!weiri_redis_link_open(&visit->link, &server->url, server->connect_timeout, why))
-        return false;
-    visit->deadline += weiri_redis_now() - begun;
-    weiri_redis_server_connected(server);
-    return true;
-}
-
 /* Leave to ask; once more for whoever has waited for a connection, since failures of those who had one may have opened
  * the breaker meanwhile. */
 static bool admitted(weiri_redis_server *server, weiri_redis_visit *visit)
@@ -112,26 +99,49 @@ static bool admitted(weiri_redis_server *server, weiri_redis_visit *visit)
     return visit->admitted != 0;
 }
 
-bool weiri_redis_visit_begin(weiri_redis_server *server, weiri_redis_visit *visit, uint64_t deadline,
+weiri_redis_time weiri_redis_server_time(const weiri_redis_server *server)
+{
+    return (weiri_redis_time){weiri_redis_now() + server->command_timeout, server->connect_timeout};
+}
+
+bool weiri_redis_visit_enter(weiri_redis_server *server, weiri_redis_visit *visit, uint64_t deadline,
                              weiri_redis_text *why)
 {
     visit->admitted = 0;
     if (!admitted(server, visit))
         return false;
-    visit->deadline = deadline;
     if (!weiri_redis_pool_borrow(&server->pool, &visit->link, deadline)) {
         weiri_redis_say(why, "all %u connections were in use", (unsigned)server->pool.places);
         weiri_redis_server_abandon(server, visit->admitted);
         return false;
     }
-    if (!admitted(server, visit)) {
-        weiri_redis_pool_return(&server->pool, &visit->link);
+    if (admitted(server, visit))
+        return true;
+    weiri_redis_pool_return(&server->pool, &visit->link);
+    return false;
+}
+
+bool weiri_redis_visit_connect(weiri_redis_server *server, weiri_redis_visit *visit, weiri_redis_time *time,
+                               weiri_redis_text *why)
+{
+    uint64_t begun = weiri_redis_now();
+    if (weiri_redis_link_is_open(&visit->link))
+        return true;
+    if (time->connecting == 0) {
+        weiri_redis_say(why, "no time was left to connect");
+        weiri_redis_visit_abandon(server, visit);
         return false;
     }
-    if (connected(server, visit, why))
-        return true;
-    weiri_redis_visit_end(server, visit, true);
-    return false;
+    uint64_t timeout = time->connecting < server->connect_timeout ? time->connecting : server->connect_timeout;
+    bool done = weiri_redis_link_open(&visit->link, &server->url, timeout, why);
+    uint64_t took = weiri_redis_now() - begun;
+    time->deadline += took;
+    time->connecting -= took < time->connecting ? took : time->connecting;
+    if (done)
+        weiri_redis_server_connected(server);
+    else
+        weiri_redis_visit_end(server, visit, true);
+    return done;
 }
 
 void weiri_redis_visit_end(weiri_redis_server *server, weiri_redis_visit *visit, bool failed)
@@ -155,4 +165,12 @@ uint64_t weiri_redis_server_wait(weiri_redis_server *server)
     uint64_t wait = weiri_redis_breaker_wait(&server->breaker, weiri_redis_now());
     pthread_mutex_unlock(&server->lock);
     return wait;
+}
+
+bool weiri_redis_server_is_doubtful(weiri_redis_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    bool doubtful = server->breaker.failures > 0 || weiri_redis_breaker_is_open(&server->breaker);
+    pthread_mutex_unlock(&server->lock);
+    return doubtful;
 }

@@ -22,6 +22,7 @@ typedef struct weiri_redis_server {
     weiri_redis_pool pool;
     pthread_mutex_t lock;
     weiri_redis_breaker breaker;
+    bool in_cluster; /* a refusal to carry out may mean another node, or this slot alone */
     uint64_t random; /* state of a splitmix64, for the breaker's jitter */
     uint64_t connects;
     uint64_t failures;
@@ -31,19 +32,40 @@ typedef struct weiri_redis_server {
 int weiri_redis_server_open(weiri_redis_server *server, weiri_redis_url *url, const weir_redis_options *options);
 void weiri_redis_server_close(weiri_redis_server *server);
 
+/* The time that a call may take, whatever it is spent on: both together bound it. */
+typedef struct weiri_redis_time {
+    uint64_t deadline;   /* of commands; moved by what connecting took */
+    uint64_t connecting; /* ns that connecting may still take */
+} weiri_redis_time;
+
+/* That of a call which begins now. */
+weiri_redis_time weiri_redis_server_time(const weiri_redis_server *server);
+
 /* A caller's leave to use a server, and a connection to it. */
 typedef struct weiri_redis_visit {
     weiri_redis_link link;
     uint64_t admitted;
-    uint64_t deadline; /* of the commands: the time that connecting took is not in it */
 } weiri_redis_visit;
 
 /*
- * False: the server is left alone (*why is not touched), or cannot be had (*why tells, and a failure to connect is
- * counted). True: exactly one _end or _abandon must follow.
+ * Leave, and a place among the connections. False: the server is left alone (*why is not touched), or no place became
+ * free (*why tells). True: exactly one _connect that fails, _end or _abandon must follow. Who visits several servers at
+ * once enters them in one order, the same for all threads, so that none waits for a place in a circle.
  */
-bool weiri_redis_visit_begin(weiri_redis_server *server, weiri_redis_visit *visit, uint64_t deadline,
+bool weiri_redis_visit_enter(weiri_redis_server *server, weiri_redis_visit *visit, uint64_t deadline,
                              weiri_redis_text *why);
+
+/* Connects, where the link that came with the place is closed. False: *why tells, the failure is counted, and the visit
+ * is over. */
+bool weiri_redis_visit_connect(weiri_redis_server *server, weiri_redis_visit *visit, weiri_redis_time *time,
+                               weiri_redis_text *why);
+
+static inline bool weiri_redis_visit_begin(weiri_redis_server *server, weiri_redis_visit *visit,
+                                           weiri_redis_time *time, weiri_redis_text *why)
+{
+    return weiri_redis_visit_enter(server, visit, time->deadline, why) &&
+           weiri_redis_visit_connect(server, visit, time, why);
+}
 
 /* failed: the server did not do what it was asked. Its connection is closed then: who comes next finds whoever has the
  * address by that time. */
@@ -57,6 +79,9 @@ uint64_t weiri_redis_server_admit(weiri_redis_server *server);
 void weiri_redis_server_report(weiri_redis_server *server, uint64_t admitted, bool failed);
 void weiri_redis_server_abandon(weiri_redis_server *server, uint64_t admitted); /* nothing was asked */
 void weiri_redis_server_connected(weiri_redis_server *server);                  /* counts it */
+
+/* Did it fail last? Or is it being left alone? */
+bool weiri_redis_server_is_doubtful(weiri_redis_server *server);
 
 /* How long it is left alone from now on; 0: it is not. */
 uint64_t weiri_redis_server_wait(weiri_redis_server *server);

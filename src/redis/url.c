@@ -205,3 +205,26 @@ void weiri_redis_url_close(weiri_redis_url *url)
     free(url->store);
     *url = (weiri_redis_url){0};
 }
+
+/* Copies a text, where there is one, to *end. */
+static const char *keep(char **end, const char *text)
+{
+    const char *kept = *end;
+    if (!text)
+        return NULL;
+    *end = stpcpy(*end, text) + 1;
+    return kept;
+}
+
+int weiri_redis_url_beside(weiri_redis_url *url, const weiri_redis_url *like, const char *host, uint16_t port)
+{
+    size_t user = like->user ? strlen(like->user) + 1 : 0, password = like->password ? strlen(like->password) + 1 : 0;
+    *url = (weiri_redis_url){.port = port, .store = malloc(strlen(host) + 1 + user + password)};
+    char *end = url->store;
+    if (!end)
+        return -ENOMEM;
+    url->host = keep(&end, host);
+    url->user = keep(&end, like->user);
+    url->password = keep(&end, like->password);
+    return 0;
+}

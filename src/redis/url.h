@@ -22,6 +22,9 @@ typedef struct weiri_redis_url {
 
 /* Returns 0, -EINVAL (`error`, where not NULL, tells what is wrong and at which character, from 1) or -ENOMEM. */
 int weiri_redis_url_open(weiri_redis_url *url, const char *text, char *error, size_t error_size);
+
+/* Another place, with the same user and password. Returns 0 or -ENOMEM. */
+int weiri_redis_url_beside(weiri_redis_url *url, const weiri_redis_url *like, const char *host, uint16_t port);
 void weiri_redis_url_close(weiri_redis_url *url);
 
 #endif
