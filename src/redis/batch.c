@@ -38,10 +38,13 @@ static bool begin(batch *run, size_t i, weiri_redis_job *job)
         return false;
     }
     weiri_redis_job_begin(run->limiter, job, WEIRI_REDIS_TAKE, &run->requests[i], run->now);
-    if (!weiri_redis_job_recall(run->limiter, job, run->decisions != NULL))
-        return true;
-    answer(run, i, &job->decision);
-    return false;
+    if (weiri_redis_job_recall(run->limiter, job, run->decisions != NULL)) {
+        answer(run, i, &job->decision);
+        return false;
+    }
+    if (run->decisions) /* requests that come after it in the batch are to see its charge */
+        weiri_redis_outdate(&run->limiter->remembered, &job->subject);
+    return true;
 }
 
 /* Decides the requests `from` ... `from` + count - 1; `jobs` and `asked` have room for them. */

@@ -40,6 +40,8 @@ void weiri_redis_job_end(weir_redis *limiter, weiri_redis_job *job, weiri_redis_
         return;
     }
     bool lost = job->fate == WEIRI_REDIS_LOST;
+    if (lost && job->question.verb == WEIRI_REDIS_TAKE)
+        weiri_redis_outdate(&limiter->remembered, &job->subject);
     uint64_t wait = limiter->cluster ? weiri_redis_cluster_wait(limiter->cluster, job->slot)
                                      : weiri_redis_server_wait(&limiter->server);
     weiri_redis_policy_decide(&limiter->policy, &job->question, wait, lost, &job->decision);

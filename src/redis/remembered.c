@@ -181,7 +181,7 @@ static void write_down(weiri_redis_refusal *place, const weiri_redis_subject *su
     };
 }
 
-/* This process has charged the key. */
+/* This process has charged the key, or may have. */
 static void outdate(weiri_redis_refusal *set, const weiri_redis_subject *subject)
 {
     for (unsigned i = 0; i < WEIRI_REDIS_WAYS; i++)
@@ -202,6 +202,15 @@ void weiri_redis_remember(weiri_redis_remembered *remembered, const weiri_redis_
         outdate(set, subject);
     else if (lock->era == subject->era && took_us <= TOOK_MAX_US && newest(argument) == subject->version)
         write_down(place_for(remembered, set, subject), subject, sent, took_us, decision);
+    pthread_mutex_unlock(&lock->mutex);
+}
+
+void weiri_redis_outdate(weiri_redis_remembered *remembered, const weiri_redis_subject *subject)
+{
+    if (!remembered->refusals)
+        return;
+    weiri_redis_memory_lock *lock = lock_of(remembered, subject);
+    outdate(set_of(remembered, subject), subject);
     pthread_mutex_unlock(&lock->mutex);
 }
 

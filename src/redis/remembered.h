@@ -91,6 +91,9 @@ void weiri_redis_remember(weiri_redis_remembered *remembered, const weiri_redis_
                           uint64_t answered, const weir_decision *decision, uint64_t (*newest)(void *argument),
                           void *argument);
 
+/* The key may be charged: of what was written about it, the verdicts alone hold from now on. */
+void weiri_redis_outdate(weiri_redis_remembered *remembered, const weiri_redis_subject *subject);
+
 /* After a reset of the key. */
 void weiri_redis_forget(weiri_redis_remembered *remembered, const weiri_redis_subject *subject);
 void weiri_redis_forget_all(weiri_redis_remembered *remembered);

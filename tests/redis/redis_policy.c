@@ -217,6 +217,30 @@ static void what_may_pass_is_asked_and_what_cannot_is_not(void)
     CHECK_EQUAL(0, weir_redis_close(limiter));
 }
 
+static void a_batch_s_own_charges_are_in_what_its_later_requests_are_told(void)
+{
+    enum { COUNT = 4 };
+    static const uint64_t costs[COUNT] = {5, 1, 5, 5}, remaining[COUNT] = {3, 2, 2, 2};
+    weir_request batch[COUNT];
+    weir_decision decisions[COUNT];
+    weir_redis_options options = hammered();
+    weir_redis *limiter = client_open(&options, 10);
+    (void)client_taken(limiter, "k", 7);
+    CHECK_EQUAL(3, client_taken(limiter, "k", 5).remaining);
+    for (int i = 0; i < COUNT; i++) {
+        batch[i] = weir_request_for("k", 1);
+        batch[i].cost = costs[i];
+    }
+    CHECK_EQUAL(1, weir_redis_take_batch(limiter, batch, COUNT, WEIR_NOW, NULL, decisions));
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_EQUAL(i == 1, decisions[i].verdict);
+        CHECK_EQUAL(remaining[i], decisions[i].remaining);
+        CHECK_EQUAL(i == 0 ? WEIR_REDIS_REMEMBERED : 0, decisions[i].flags);
+    }
+    CHECK_EQUAL(2, client_taken(limiter, "k", 5).remaining);
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+}
+
 static void new_limits_and_a_reset_end_what_is_remembered(void)
 {
     const uint64_t more = 20;
@@ -283,6 +307,7 @@ int main(void)
     own = redis_server_connect(&server);
     a_client_that_hammers_costs_one_command_with_memory_and_all_without();
     what_may_pass_is_asked_and_what_cannot_is_not();
+    a_batch_s_own_charges_are_in_what_its_later_requests_are_told();
     new_limits_and_a_reset_end_what_is_remembered();
     a_refusal_is_forgotten_when_its_call_would_pass();
     a_dead_server_ends_no_memory_of_its_refusals();

@@ -352,6 +352,32 @@ static void what_was_not_written_to_its_end_is_not_unknown_and_no_sigpipe_is_rai
     stub_stop(&stub);
 }
 
+/* Refuses one that costs 5 for long, and goes away when it is asked the second time; then all are accepted. */
+static void lose_the_second(struct stub *stub_, int fd, unsigned number)
+{
+    for (int i = 0; stub_read(stub_, fd); i++) {
+        if (number == 0 && i == 1)
+            return;
+        stub_send(fd, number == 0 ? "*5\r\n:0\r\n:0\r\n:3\r\n:7000000000\r\n:7000000000\r\n" : ACCEPTED);
+    }
+}
+
+static void what_may_have_been_charged_is_no_more_told_as_remaining(void)
+{
+    stub_start(&stub, lose_the_second);
+    weir_redis_options options = client_options(stub.url);
+    options.remember_ns = WEIR_DAY;
+    weir_redis *limiter = client_open(&options, 5);
+    CHECK_EQUAL(0, client_taken(limiter, "k", 5).verdict);
+    CHECK_EQUAL(WEIR_REDIS_REMEMBERED, client_taken(limiter, "k", 5).flags);
+    expect_unreached(limiter, WEIR_REDIS_UNKNOWN);
+    CHECK_EQUAL(0, client_take(limiter, "k", 5, NULL)); /* refused it is, whatever became of the other */
+    CHECK_EQUAL(0, client_taken(limiter, "k", 5).flags);
+    CHECK_EQUAL(3, atomic_load(&stub.commands));
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+    stub_stop(&stub);
+}
+
 static void lose_all_scripts(struct stub *stub_, int fd, unsigned number)
 {
     (void)number;
@@ -436,6 +462,7 @@ int main(void)
     a_late_reply_answers_no_later_question();
     of_a_batch_that_is_cut_off_the_answers_count_and_the_rest_is_unknown();
     what_was_not_written_to_its_end_is_not_unknown_and_no_sigpipe_is_raised();
+    what_may_have_been_charged_is_no_more_told_as_remaining();
     a_server_that_keeps_no_script_is_not_asked_for_ever();
     a_connection_closed_at_rest_is_replaced_without_a_failure();
     who_finds_all_connections_in_use_waits_until_its_deadline();
