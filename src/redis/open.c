@@ -112,15 +112,16 @@ static bool limits_in_range(const weiri_redis_rules *rules, uint32_t plan, const
     return true;
 }
 
-/* The local limiter first: once it has them, nothing can fail. */
+/* The local limiter first: once it has them, nothing can fail. Refusals that would be taken for the next version's, 256
+ * after their own, go before there is one that asks for them. */
 static int set_both(weir_redis *limiter, uint32_t plan, const uint64_t *limits, size_t count)
 {
     int error = weiri_redis_policy_set_limits(&limiter->policy, plan, limits, count);
-    if (!error)
-        error = weiri_redis_limits_set(&limiter->rules, plan, limits, count);
-    if (!error && (uint8_t)weiri_redis_limits_version(&limiter->rules) == 0)
+    if (error)
+        return error;
+    if ((uint8_t)(weiri_redis_limits_version(&limiter->rules) + 1) == 0)
         weiri_redis_forget_all(&limiter->remembered);
-    return error;
+    return weiri_redis_limits_set(&limiter->rules, plan, limits, count);
 }
 
 int weir_redis_set_limits(weir_redis *limiter, uint32_t plan, const uint64_t *limits, size_t count)

@@ -1,5 +1,8 @@
 /* What is answered without asking: by the policy while Redis is away, and by refusals that are remembered. */
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -263,6 +266,47 @@ static void new_limits_and_a_reset_end_what_is_remembered(void)
     CHECK_EQUAL(0, weir_redis_close(limiter));
 }
 
+static atomic_bool setting;
+
+/* How many calls were refused. Verdicts alone are asked for: of a key that is charged, they alone are remembered. */
+static void *take_on(void *argument)
+{
+    uintptr_t refused = 0;
+    while (atomic_load(&setting))
+        refused += client_take(argument, "k", 8, NULL) == 0;
+    return (void *)refused;
+}
+
+/* Refused under the limits of version 0; the 256th change after it is as version 0 to an entry. So many entries are to
+ * be cleared for that, that calls come in between. */
+static void a_refusal_does_not_come_back_while_versions_turn_over(void)
+{
+    const uint64_t more = UINT32_MAX;
+    weir_redis_options options = hammered();
+    options.remember_keys = 1 << 20;
+    for (int round = 0; round < 4; round++) { /* the place of the key's entry is random */
+        pthread_t taker;
+        void *refused;
+        REDIS_SERVER_TELL(own, "FLUSHALL");
+        weir_redis *limiter = client_open(&options, 7);
+        (void)client_taken(limiter, "k", 7);
+        CHECK_EQUAL(WEIR_NEVER, client_taken(limiter, "k", 8).retry_after_ns);
+        for (int i = 0; i < 255; i++)
+            CHECK_EQUAL(0, weir_redis_set_limits(limiter, 0, &more, 1));
+        atomic_store(&setting, true);
+        pthread_create(&taker, NULL, take_on, limiter);
+        uint64_t before = client_stats(limiter).commands;
+        while (client_stats(limiter).commands == before)
+            sched_yield();
+        CHECK_EQUAL(0, weir_redis_set_limits(limiter, 0, &more, 1));
+        atomic_store(&setting, false);
+        pthread_join(taker, &refused);
+        CHECK_EQUAL(0, (uintptr_t)refused);
+        CHECK_EQUAL(0, client_stats(limiter).remembered);
+        CHECK_EQUAL(0, weir_redis_close(limiter));
+    }
+}
+
 /* A window of half a second: what is remembered ends when the call would pass, by itself. */
 static void a_refusal_is_forgotten_when_its_call_would_pass(void)
 {
@@ -309,6 +353,7 @@ int main(void)
     what_may_pass_is_asked_and_what_cannot_is_not();
     a_batch_s_own_charges_are_in_what_its_later_requests_are_told();
     new_limits_and_a_reset_end_what_is_remembered();
+    a_refusal_does_not_come_back_while_versions_turn_over();
     a_refusal_is_forgotten_when_its_call_would_pass();
     a_dead_server_ends_no_memory_of_its_refusals();
     redisFree(own);
