@@ -42,6 +42,12 @@ static inline bool weiri_redis_breaker_holds(const weiri_redis_breaker *breaker,
     return breaker->state == admitted;
 }
 
+/* Is it the probe? */
+static inline bool weiri_redis_breaker_probes(const weiri_redis_breaker *breaker, uint64_t admitted)
+{
+    return breaker->probing && breaker->state == admitted;
+}
+
 void weiri_redis_breaker_succeeded(weiri_redis_breaker *breaker, uint64_t admitted);
 
 /* `random`: any 64 bits; decides what is taken off the while, at most a half. */

@@ -25,8 +25,7 @@ void weiri_redis_pool_close(weiri_redis_pool *pool)
 {
     if (!pool->idle)
         return;
-    for (uint32_t i = 0; i < pool->count; i++)
-        weiri_redis_link_close(&pool->idle[i]);
+    weiri_redis_pool_drain(pool);
     pthread_cond_destroy(&pool->returned);
     pthread_mutex_destroy(&pool->lock);
     free(pool->idle);
@@ -51,6 +50,14 @@ bool weiri_redis_pool_borrow(weiri_redis_pool *pool, weiri_redis_link *link, uin
     if (there && !weiri_redis_link_is_quiet(link))
         weiri_redis_link_close(link);
     return there;
+}
+
+void weiri_redis_pool_drain(weiri_redis_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    while (pool->count > 0)
+        weiri_redis_link_close(&pool->idle[--pool->count]);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 void weiri_redis_pool_return(weiri_redis_pool *pool, weiri_redis_link *link)

@@ -31,6 +31,9 @@ void weiri_redis_pool_close(weiri_redis_pool *pool);
 /* A link, quiet or closed: then the caller opens it. False: none came back until `deadline`. */
 bool weiri_redis_pool_borrow(weiri_redis_pool *pool, weiri_redis_link *link, uint64_t deadline);
 
+/* Closes those at rest. */
+void weiri_redis_pool_drain(weiri_redis_pool *pool);
+
 /* A closed one makes room. */
 void weiri_redis_pool_return(weiri_redis_pool *pool, weiri_redis_link *link);
 

@@ -95,6 +95,7 @@ static bool admitted(weiri_redis_server *server, weiri_redis_visit *visit)
     pthread_mutex_lock(&server->lock);
     if (!weiri_redis_breaker_holds(&server->breaker, visit->admitted))
         visit->admitted = weiri_redis_breaker_admit(&server->breaker, weiri_redis_now());
+    visit->probes = weiri_redis_breaker_probes(&server->breaker, visit->admitted);
     pthread_mutex_unlock(&server->lock);
     return visit->admitted != 0;
 }
@@ -115,10 +116,17 @@ bool weiri_redis_visit_enter(weiri_redis_server *server, weiri_redis_visit *visi
         weiri_redis_server_abandon(server, visit->admitted);
         return false;
     }
-    if (admitted(server, visit))
-        return true;
-    weiri_redis_pool_return(&server->pool, &visit->link);
-    return false;
+    if (!admitted(server, visit)) {
+        weiri_redis_pool_return(&server->pool, &visit->link);
+        return false;
+    }
+    if (visit->probes) {
+        /* What was connected before the breaker opened may be as dead as what made it open, though it looks alive: a
+         * host that was replaced, a network that forgot. One after the other would fail, where the server is back. */
+        weiri_redis_link_close(&visit->link);
+        weiri_redis_pool_drain(&server->pool);
+    }
+    return true;
 }
 
 bool weiri_redis_visit_connect(weiri_redis_server *server, weiri_redis_visit *visit, weiri_redis_time *time,

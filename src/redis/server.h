@@ -45,6 +45,7 @@ weiri_redis_time weiri_redis_server_time(const weiri_redis_server *server);
 typedef struct weiri_redis_visit {
     weiri_redis_link link;
     uint64_t admitted;
+    bool probes; /* it is the breaker's probe */
 } weiri_redis_visit;
 
 /*

@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -421,6 +422,53 @@ static void a_connection_closed_at_rest_is_replaced_without_a_failure(void)
     CHECK_EQUAL(before, descriptors() + 1); /* the listener */
 }
 
+enum { TOGETHER = 4 };
+
+/* The first connections, all in use at once, answer one command each; then they are dead, but do not look so. */
+static void answer_once_together(struct stub *stub_, int fd, unsigned number)
+{
+    while (stub_read(stub_, fd)) {
+        while (atomic_load(&stub_->commands) < TOGETHER)
+            sched_yield();
+        if (number < TOGETHER && atomic_load(&stub_->stage) > 0)
+            return;
+        stub_send(fd, ACCEPTED);
+    }
+}
+
+static void *take_once(void *argument)
+{
+    return (void *)(uintptr_t)client_take(argument, "k", 1, NULL);
+}
+
+static void connections_from_before_an_outage_do_not_lengthen_it(void)
+{
+    pthread_t threads[TOGETHER];
+    unsigned before = descriptors();
+    stub_start(&stub, answer_once_together);
+    weir_redis_options options = client_options(stub.url);
+    options.breaker_failures = 1;
+    options.backoff_min_ns = options.backoff_max_ns = 1;
+    weir_redis *limiter = client_open(&options, 5);
+    for (int i = 0; i < TOGETHER; i++)
+        pthread_create(&threads[i], NULL, take_once, limiter);
+    for (int i = 0; i < TOGETHER; i++) {
+        void *verdict;
+        pthread_join(threads[i], &verdict);
+        CHECK_EQUAL(1, (uintptr_t)verdict);
+    }
+    CHECK_EQUAL(TOGETHER, client_stats(limiter).connects);
+    atomic_store(&stub.stage, 1);
+    expect_unreached(limiter, WEIR_REDIS_UNKNOWN);
+    for (int i = 0; i < 2 * TOGETHER; i++)
+        CHECK_EQUAL(0, client_taken(limiter, "k", 1).flags);
+    CHECK_EQUAL(1, client_stats(limiter).failures);
+    CHECK_EQUAL(TOGETHER + 1, client_stats(limiter).connects);
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+    stub_stop(&stub);
+    CHECK_EQUAL(before, descriptors());
+}
+
 /* One connection, held by a call that waits for a silent server: who comes meanwhile waits no longer than its time. */
 static void *take_patiently(void *argument)
 {
@@ -465,6 +513,7 @@ int main(void)
     what_may_have_been_charged_is_no_more_told_as_remaining();
     a_server_that_keeps_no_script_is_not_asked_for_ever();
     a_connection_closed_at_rest_is_replaced_without_a_failure();
+    connections_from_before_an_outage_do_not_lengthen_it();
     who_finds_all_connections_in_use_waits_until_its_deadline();
     return checks_end();
 }
