@@ -156,7 +156,7 @@ bool weiri_redis_link_open(weiri_redis_link *link, const weiri_redis_url *url, u
     } else if (!connect_tcp(&link->fd, url, timeout, &deadline, why)) {
         return false;
     }
-    link->reader = redisReaderCreate();
+    link->reader = weiri_redis_reader_open();
     if (!link->reader) {
         close(link->fd);
         weiri_redis_say(why, "no memory for a connection");

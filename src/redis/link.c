@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -12,7 +13,53 @@
 #include <weir/types.h>
 
 /* More than this for one reply is none of ours: a script's answer has some hundred bytes, an error some thousand. */
-enum { REPLY_MAX = 65536, READ_SIZE = 16384 };
+enum { REPLY_MAX = 65536, READ_SIZE = 16384, ELEMENTS_MAX = 64 };
+
+#if HIREDIS_MAJOR > 0
+typedef size_t element_count;
+#else
+typedef int element_count;
+#endif
+
+/* hiredis makes room for an array as soon as it is announced, and walks through all of it when it is freed: "*2147483647"
+ * would cost 16 GB and seconds. */
+struct bounds {
+    redisReplyObjectFunctions functions; /* hiredis's own, but for that of arrays */
+    void *(*array)(const redisReadTask *task, element_count count);
+    bool exceeded;
+};
+
+static void *bounded_array(const redisReadTask *task, element_count count)
+{
+    struct bounds *bounds = task->privdata;
+    if (count <= ELEMENTS_MAX)
+        return bounds->array(task, count);
+    bounds->exceeded = true;
+    return NULL;
+}
+
+redisReader *weiri_redis_reader_open(void)
+{
+    struct bounds *bounds = calloc(1, sizeof *bounds);
+    redisReader *reader = bounds ? redisReaderCreate() : NULL;
+    if (!reader) {
+        free(bounds);
+        return NULL;
+    }
+    bounds->functions = *reader->fn;
+    bounds->array = reader->fn->createArray;
+    bounds->functions.createArray = bounded_array;
+    reader->fn = &bounds->functions;
+    reader->privdata = bounds;
+    return reader;
+}
+
+static void close_reader(redisReader *reader)
+{
+    struct bounds *bounds = reader->privdata;
+    redisReaderFree(reader);
+    free(bounds);
+}
 
 void weiri_redis_say(weiri_redis_text *text, const char *format, ...)
 {
@@ -33,7 +80,7 @@ void weiri_redis_link_close(weiri_redis_link *link)
 {
     if (!link->reader)
         return;
-    redisReaderFree(link->reader);
+    close_reader(link->reader);
     close(link->fd);
     link->reader = NULL;
     link->fd = -1;
@@ -55,15 +102,23 @@ static bool fail_by(int error, weiri_redis_text *why)
     return false;
 }
 
+static bool fail_to_read(const redisReader *reader, weiri_redis_text *why)
+{
+    const struct bounds *bounds = reader->privdata;
+    if (bounds->exceeded)
+        weiri_redis_say(why, "garbled reply: an array of more than %d", ELEMENTS_MAX);
+    else
+        weiri_redis_say(why, "garbled reply: %s", reader->errstr);
+    return false;
+}
+
 /* Hands over the replies that are whole. */
 static bool take_replies(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
     while (exchange->received < exchange->replies) {
         void *reply = NULL;
-        if (redisReaderGetReply(link->reader, &reply) != REDIS_OK) {
-            weiri_redis_say(why, "garbled reply: %s", link->reader->errstr);
-            return false;
-        }
+        if (redisReaderGetReply(link->reader, &reply) != REDIS_OK)
+            return fail_to_read(link->reader, why);
         if (!reply)
             break;
         exchange->received++;

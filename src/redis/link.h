@@ -34,6 +34,9 @@ uint64_t weiri_redis_now(void);
  */
 bool weiri_redis_link_open(weiri_redis_link *link, const weiri_redis_url *url, uint64_t timeout, weiri_redis_text *why);
 
+/* A reader that takes no array of more elements than a reply of ours may have. NULL: no memory. */
+redisReader *weiri_redis_reader_open(void);
+
 /* Closed is as it was. */
 void weiri_redis_link_close(weiri_redis_link *link);
 

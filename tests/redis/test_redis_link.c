@@ -27,7 +27,7 @@ static weiri_redis_link connected(void)
     replies = 0;
     CHECK_EQUAL(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
     other = pair[1];
-    return (weiri_redis_link){.reader = redisReaderCreate(), .fd = pair[0]};
+    return (weiri_redis_link){.reader = weiri_redis_reader_open(), .fd = pair[0]};
 }
 
 static weiri_redis_exchange asking(size_t count)
