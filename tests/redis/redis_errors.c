@@ -90,6 +90,23 @@ static void a_key_of_another_type_is_met_before_anything_is_written(void)
     }
 }
 
+static void a_reset_that_meets_one_has_forgotten_nothing(void)
+{
+    for (size_t spoilt = 0; spoilt < RULES; spoilt++) {
+        struct asker asker;
+        const char *suffix;
+
+        REDIS_SERVER_TELL(link_, "FLUSHALL");
+        CHECK_EQUAL(0, asker_open(&asker, link_, rules, RULES));
+        suffix = asker.rules.rule[spoilt].suffix;
+        CHECK_EQUAL(1, asker_take(&asker, &three, 5 * US, NULL));
+        REDIS_SERVER_TELL(link_, "DEL {weir:key}%s", suffix);
+        REDIS_SERVER_TELL(link_, "RPUSH {weir:key}%s x", suffix);
+        refused_with("WRONGTYPE ", &asker, WEIRI_REDIS_RESET, 5 * US);
+        asker_close(&asker);
+    }
+}
+
 #define RIGHTS "evalsha, eval, time, get, set, zadd, zrange, zrangebyscore, zrank, zcard, zrem, zremrangebyrank, " \
                "zremrangebyscore, pexpire, del"
 
@@ -185,6 +202,7 @@ int main(void)
     each_way(fill, clear, "OOM ");
     each_way(demote, promote, "READONLY ");
     a_key_of_another_type_is_met_before_anything_is_written();
+    a_reset_that_meets_one_has_forgotten_nothing();
     the_rights_that_the_header_names_are_enough_and_each_is_needed(&server);
     redisFree(link_);
     redis_server_stop(&server);
