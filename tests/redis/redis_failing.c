@@ -107,6 +107,15 @@ static void passwords_and_permissions_are_told(void)
     CHECK(begins_error(limiter, "NOPERM this user has no permissions to access one of the keys"));
     CHECK_EQUAL(0, weir_redis_close(limiter));
 
+    REDIS_SERVER_TELL(own, "ACL SETUSER within on >pass ~* +@all -select");
+    snprintf(url, sizeof url, "unix://within:pass@%s?db=1", server.socket);
+    limiter = client_open(&options, 1000000);
+    expect_unreached(limiter, 0);
+    CHECK(begins_error(limiter, "SELECT: NOPERM this user has no permissions to run the 'select' command"));
+    REDIS_SERVER_TELL(own, "ACL SETUSER within +select");
+    CHECK_EQUAL(1, recovered(limiter).verdict);
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+
     snprintf(url, sizeof url, "unix://%s?db=9999", server.socket);
     limiter = client_open(&options, 5);
     expect_unreached(limiter, 0);
