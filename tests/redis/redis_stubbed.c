@@ -122,6 +122,34 @@ static void a_silent_server_is_asked_until_the_breaker_opens(void)
     CHECK_EQUAL(3, atomic_load(&stub.commands));
 }
 
+/* A batch of five round trips to a server that takes connections, but never greets. */
+static void a_batch_connects_no_longer_than_a_call_may(void)
+{
+    enum { COUNT = 5 * 1024 };
+    static weir_request requests[COUNT];
+    static weir_decision decisions[COUNT];
+    char url[80];
+    unsigned unreached = 0;
+    stub_start(&stub, say_nothing);
+    snprintf(url, sizeof url, "%s/1", stub.url);
+    weir_redis_options options = touchy(url);
+    options.breaker_failures = 1000;
+    options.connect_timeout_ns = 50 * WEIR_MILLISECOND;
+    weir_redis *limiter = client_open(&options, 5);
+    for (int i = 0; i < COUNT; i++)
+        requests[i] = weir_request_for("k", 1);
+    CHECK_EQUAL(0, weir_redis_take_batch(limiter, requests, COUNT, WEIR_NOW, NULL, decisions));
+    for (int i = 0; i < COUNT; i++)
+        unreached += decisions[i].flags == WEIR_REDIS_UNREACHED;
+    CHECK_EQUAL(COUNT, unreached);
+    CHECK_EQUAL(1, client_stats(limiter).failures);
+    expect_unreached(limiter, 0); /* the next call has time of its own */
+    CHECK_EQUAL(2, client_stats(limiter).failures);
+    CHECK(is_error(limiter, "no answer within 50 ms", stub.name));
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+    stub_stop(&stub);
+}
+
 static void a_reset_tells_whether_its_fate_is_known(void)
 {
     stub_start(&stub, say_nothing);
@@ -504,6 +532,7 @@ int main(void)
     nobody_listens();
     a_connection_is_never_accepted();
     a_silent_server_is_asked_until_the_breaker_opens();
+    a_batch_connects_no_longer_than_a_call_may();
     a_reset_tells_whether_its_fate_is_known();
     answers_that_are_none();
     errors_that_say_that_nothing_was_done();
