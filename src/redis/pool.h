@@ -1,9 +1,10 @@
 /*
  * The connections to one server: at most a number of them, made by who needs one, the last used first. A caller has a
- * place while it asks; who finds none waits for one, until its deadline.
+ * place while it asks; who finds none waits for one, until its deadline. Places are handed to those who wait in the order
+ * they came: a caller that returns its place and comes again at once would else take it from them, until they are late.
  *
- * One mutex guards all fields; a link that is lent out is its holder's alone. Nothing is waited for under it but the
- * condition.
+ * One mutex guards all fields, and who waits; a link that is lent out is its holder's alone. Nothing is waited for under
+ * it but the waiter's condition.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,9 +15,18 @@
 
 #include "redis/link.h"
 
+/* On its caller's stack. */
+typedef struct weiri_redis_waiter {
+    struct weiri_redis_waiter *next;
+    pthread_cond_t returned;
+    weiri_redis_link link;
+    bool served; /* `link` is its own, and the place */
+} weiri_redis_waiter;
+
 typedef struct weiri_redis_pool {
     pthread_mutex_t lock;
-    pthread_cond_t returned;
+    pthread_condattr_t monotonic;
+    weiri_redis_waiter *first, **end; /* of those who wait: none unless all places are lent */
     weiri_redis_link *idle; /* those at rest: `count`, the last used at the end; room for `places` */
     uint32_t count;
     uint32_t lent;
