@@ -132,7 +132,7 @@ bool weiri_redis_line_connected(weiri_redis_line *line)
         close_socket(line);
         return try_next(line, error);
     }
-    line->link.reader = redisReaderCreate();
+    line->link.reader = weiri_redis_reader_open();
     if (line->link.reader)
         return greet(line);
     say(line, "no memory for a connection");

@@ -13,7 +13,10 @@
 #include <weir/types.h>
 
 /* More than this for one reply is none of ours: a script's answer has some hundred bytes, an error some thousand. */
-enum { REPLY_MAX = 65536, READ_SIZE = 16384, ELEMENTS_MAX = 64 };
+enum { REPLY_MAX = 65536, READ_SIZE = 16384 };
+
+/* The longest array of ours is a cluster's map, which has a range for each slot at most. */
+enum { ELEMENTS_MAX = 16384 };
 
 #if HIREDIS_MAJOR > 0
 typedef size_t element_count;

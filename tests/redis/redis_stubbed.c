@@ -192,8 +192,8 @@ static void answers_that_are_none(void)
     static const char not_ours[] = "garbled reply: not what the script returns";
     expect_after("*5\r\n:1\r\n:0", true, unknown, "connection lost: closed by the server before it had answered");
     expect_after("", true, unknown, "connection lost: closed by the server before it had answered");
-    expect_after("*2147483647\r\n:1\r\n", true, unknown, "garbled reply: an array of more than 64");
-    expect_after("*5\r\n*5\r\n*65\r\n", true, unknown, "garbled reply: an array of more than 64");
+    expect_after("*2147483647\r\n:1\r\n", true, unknown, "garbled reply: an array of more than 16384");
+    expect_after("*5\r\n*5\r\n*16385\r\n", true, unknown, "garbled reply: an array of more than 16384");
     expect_after("*64\r\n:1\r\n", true, unknown, "connection lost: closed by the server before it had answered");
     expect_after("HTTP/1.1 400 Bad Request\r\n", false, unknown,
                  "garbled reply: Protocol error, got \"H\" as reply type byte");
