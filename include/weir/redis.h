@@ -58,7 +58,7 @@ typedef struct weir_redis_options {
                                     have the same user and password; the database must be 0. Breakers and
                                     `connections` are each node's own. Default 0 */
     uint32_t connections;        /* at most so many to a server, made as they are needed. Default 8 */
-    uint64_t connect_timeout_ns; /* default 50 ms */
+    uint64_t connect_timeout_ns; /* shared by the addresses that a name has. Default 50 ms */
     uint64_t command_timeout_ns; /* waiting for a free connection included. Default 50 ms */
     uint32_t when_unreached;     /* enum weir_when_unreached. Default WEIR_UNREACHED_REFUSE */
     uint32_t fallback_permille;  /* the local limiter's share of each limit, rounded down, at least 1: 1 ... 1000.

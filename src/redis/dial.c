@@ -99,6 +99,22 @@ struct addrinfo *weiri_redis_lookup(const weiri_redis_url *url, weiri_redis_text
     return NULL;
 }
 
+/* Tries one address after the other. Each has its part of the time that is left: one that does not answer, like an IPv6
+ * address where only IPv4 is routed, would else take that of all others, every time. */
+static int connect_to_any(int *fd, const struct addrinfo *addresses, uint64_t deadline)
+{
+    unsigned left = 0;
+    int error = ETIMEDOUT;
+    for (const struct addrinfo *at = addresses; at; at = at->ai_next)
+        left++;
+    for (const struct addrinfo *at = addresses; at && error; at = at->ai_next) {
+        uint64_t now = weiri_redis_now();
+        uint64_t part = now < deadline ? (deadline - now) / left-- : 0;
+        error = connect_to(fd, at->ai_addr, at->ai_addrlen, now + part);
+    }
+    return error;
+}
+
 /* Time that the lookup took is not taken from `timeout`. */
 static bool connect_tcp(int *fd, const weiri_redis_url *url, uint64_t timeout, uint64_t *deadline,
                         weiri_redis_text *why)
@@ -107,9 +123,7 @@ static bool connect_tcp(int *fd, const weiri_redis_url *url, uint64_t timeout, u
     *deadline = weiri_redis_now() + timeout;
     if (!addresses)
         return false;
-    int error = ETIMEDOUT;
-    for (const struct addrinfo *at = addresses; at && error; at = at->ai_next)
-        error = connect_to(fd, at->ai_addr, at->ai_addrlen, *deadline);
+    int error = connect_to_any(fd, addresses, *deadline);
     freeaddrinfo(addresses);
     if (error)
         weiri_redis_say_connect(why, error);

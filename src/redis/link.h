@@ -30,7 +30,7 @@ uint64_t weiri_redis_now(void);
 
 /*
  * Connects, and sends AUTH and SELECT where the URL has a password and a database. A name is looked up first, which
- * `timeout` (ns) does not bound; each of its addresses is tried. False: *why tells.
+ * `timeout` (ns) does not bound; each of its addresses is tried, for its part of the time. False: *why tells.
  */
 bool weiri_redis_link_open(weiri_redis_link *link, const weiri_redis_url *url, uint64_t timeout, weiri_redis_text *why);
 
