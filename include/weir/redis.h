@@ -5,6 +5,8 @@
  *
  * Time is the server's own (its TIME), in whole microseconds: windows are rounded up to one, waits are never shorter
  * than the truth, and clocks of the callers' machines do not matter. Each decision is one script and one round trip.
+ * Where the server's clock steps back, time stands still for a key; but a key expires one to two seconds after its
+ * charges have left every window, and is gone then for a clock that steps back further.
  *
  * Range, checked at open and in weir_redis_set_limits, since Lua counts in doubles and these bounds keep every number
  * exact: limits up to 2^53-1 (log: 2^32-1), windows up to 2^50 us (35 years), times up to 2^52 us.
@@ -35,7 +37,8 @@ enum weir_redis_flag {
     WEIR_REDIS_FALLBACK = 1u << 17,   /* the local limiter decided, with its share of the limits (beside UNREACHED) */
     WEIR_REDIS_UNKNOWN = 1u << 18,    /* the command was sent and its answer was lost: it may have been charged */
     WEIR_REDIS_REMEMBERED = 1u << 19  /* an earlier refusal by Redis, which still holds; charges that other processes
-                                         made since are not in `remaining` */
+                                         made since, or calls of this one that were under way when it was refused, are
+                                         not in `remaining` */
 };
 
 /* What is answered while Redis cannot be asked: not connected, no answer in time, or an error for an answer. */
