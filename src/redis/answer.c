@@ -14,7 +14,8 @@
  */
 static const char *const harmless[] = {
     "READONLY ", "LOADING ", "OOM ", "NOPERM ", "NOAUTH ", "WRONGPASS ", "CLUSTERDOWN ", "TRYAGAIN ", "MASTERDOWN ",
-    "MISCONF ", "NOREPLICAS ", "BUSY ", "CROSSSLOT ", "WRONGTYPE ", "ERR max number of clients", "ERR unknown command",
+    "MISCONF ", "NOREPLICAS ", "BUSY ", "CROSSSLOT ", "WRONGTYPE ", "DENIED ", "ERR max number of clients",
+    "ERR unknown command",
 };
 
 static bool begins(const redisReply *reply, const char *word)

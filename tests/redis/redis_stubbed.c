@@ -210,6 +210,7 @@ static void errors_that_say_that_nothing_was_done(void)
         "LOADING Redis is loading the dataset in memory",
         "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
         "TRYAGAIN Multiple keys request during rehashing of slot",
+        "DENIED Redis is running in protected mode because protected mode is enabled",
         "MISCONF Errors writing to the AOF file: No space left on device",
     };
     char said[256];
