@@ -12,8 +12,8 @@
  * exact: limits up to 2^53-1 (log: 2^32-1), windows up to 2^50 us (35 years), times up to 2^52 us.
  *
  * Redis 6.0 or newer. A user that is not allowed everything needs evalsha, eval, time, get, set, zadd, zrange,
- * zrangebyscore, zrank, zcard, zrem, zremrangebyrank, zremrangebyscore, pexpire and del, on keys "{prefix:*"; and select,
- * where the URL has a database. Where pexpire alone is missing, keys are written that never expire.
+ * zrangebyscore, zrank, zcard, zrem, zremrangebyrank, zremrangebyscore, pexpire and del, on keys "{prefix:*"; and
+ * select, where the URL has a database. Where pexpire alone is missing, keys are written that never expire.
  *
  * Every function is thread-safe, unless it says otherwise; weir_redis_close must be the last call on its limiter.
  * Errors are negative errno values; nothing is printed, no signal is taken or sent (SIGPIPE included), and nothing

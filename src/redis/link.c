@@ -24,8 +24,8 @@ typedef size_t element_count;
 typedef int element_count;
 #endif
 
-/* hiredis makes room for an array as soon as it is announced, and walks through all of it when it is freed: "*2147483647"
- * would cost 16 GB and seconds. */
+/* hiredis makes room for an array as soon as it is announced, and walks through all of it when it is freed:
+ * "*2147483647" would cost 16 GB and seconds. */
 struct bounds {
     redisReplyObjectFunctions functions; /* hiredis's own, but for that of arrays */
     void *(*array)(const redisReadTask *task, element_count count);

@@ -1,10 +1,11 @@
 /*
  * The connections to one server: at most a number of them, made by who needs one, the last used first. A caller has a
- * place while it asks; who finds none waits for one, until its deadline. Places are handed to those who wait in the order
- * they came: a caller that returns its place and comes again at once would else take it from them, until they are late.
+ * place while it asks; who finds none waits for one, until its deadline. Places are handed to those who wait in the
+ * order they came: a caller that returns its place and comes again at once would else take it from them, until they are
+ * late.
  *
- * One mutex guards all fields, and who waits; a link that is lent out is its holder's alone. Nothing is waited for under
- * it but the waiter's condition.
+ * One mutex guards all fields, and who waits; a link that is lent out is its holder's alone. Nothing is waited for
+ * under it but the waiter's condition.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -227,12 +227,20 @@ void weiri_redis_forget(weiri_redis_remembered *remembered, const weiri_redis_su
     pthread_mutex_unlock(&lock->mutex);
 }
 
+/* Writes to nothing that is empty: a page that no refusal has reached stays without memory. */
+static void clear(weiri_redis_refusal *set)
+{
+    for (unsigned i = 0; i < WEIRI_REDIS_WAYS; i++)
+        if (set[i].retry_us != NOT_AT_ALL)
+            set[i] = (weiri_redis_refusal){0};
+}
+
 void weiri_redis_forget_all(weiri_redis_remembered *remembered)
 {
     for (uint64_t set = 0; remembered->refusals && set < remembered->sets; set++) {
         weiri_redis_subject subject = {.set = set};
         weiri_redis_memory_lock *lock = lock_of(remembered, &subject);
-        memset(set_of(remembered, &subject), 0, WEIRI_REDIS_WAYS * sizeof(weiri_redis_refusal));
+        clear(set_of(remembered, &subject));
         pthread_mutex_unlock(&lock->mutex);
     }
 }

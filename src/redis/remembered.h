@@ -18,9 +18,9 @@
  * Locks. A mutex for all sets whose number is equal modulo LOCKS; it guards their entries, its era and its count, and
  * is held for a look at four entries. Inside it, one lock may be taken: that of the limits, for their version. That
  * set_limits need not visit every entry, versions are compared: their low 8 bits, and whoever makes those turn over
- * clears all sets before that (weiri_redis_forget_all), so that no entry outlives the meaning of its bits. An entry that
- * was asked with an older version is not written down after that, since weiri_redis_remember compares the whole version
- * with the newest under the same lock.
+ * clears all sets before that (weiri_redis_forget_all), so that no entry outlives the meaning of its bits. An entry
+ * that was asked with an older version is not written down after that, since weiri_redis_remember compares the whole
+ * version with the newest under the same lock.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -213,6 +213,44 @@ static void a_key_is_told_from_all_others(void)
     end();
 }
 
+#if defined(__has_feature)
+#define HAS_FEATURE(name) __has_feature(name)
+#else
+#define HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || HAS_FEATURE(thread_sanitizer)
+#define BY_THREAD_SANITIZER true
+#else
+#define BY_THREAD_SANITIZER false
+#endif
+
+/* In pages. */
+static unsigned long resident(void)
+{
+    unsigned long size = 0, pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file && fscanf(file, "%lu %lu", &size, &pages) == 2);
+    if (file)
+        fclose(file);
+    return pages;
+}
+
+static void clearing_all_touches_no_page_that_no_refusal_has_reached(void)
+{
+    enum { MANY = 1 << 21 }; /* 128 MB */
+    if (BY_THREAD_SANITIZER) {
+        puts("clearing_all_touches_no_page_that_no_refusal_has_reached: skipped: ThreadSanitizer touches pages");
+        return;
+    }
+    begin(MANY);
+    refuse_seven();
+    unsigned long before = resident();
+    weiri_redis_forget_all(&memory);
+    CHECK(resident() < before + MANY / 2 * sizeof(weiri_redis_refusal) / 4096);
+    CHECK(!refused(7, 5, 1, sent));
+    end();
+}
+
 static void without_keys_or_time_nothing_is_remembered(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -237,6 +275,7 @@ int main(void)
     a_reset_ends_it_in_every_plan_and_so_does_a_question_from_before_it();
     memory_is_bounded_and_what_ends_first_goes_first();
     a_key_is_told_from_all_others();
+    clearing_all_touches_no_page_that_no_refusal_has_reached();
     without_keys_or_time_nothing_is_remembered();
     return checks_end();
 }
