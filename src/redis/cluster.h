@@ -8,7 +8,7 @@
  *   not to be had    (no connection, or its breaker is open: nothing was sent) the map is doubted; where a new one
  *                    names another node, the question goes there
  *   all else         the answer, or the policy's: TRYAGAIN and CLUSTERDOWN are not waited out, and what was sent and
- *                    not answered is never sent again. A node's failure makes the map doubted too
+ *                    not answered is never sent again. What is no answer makes the map doubted too
  * At most WEIRI_REDIS_HOPS times is a question sent on, all within the call's one time.
  *
  * A doubted map is fetched again by one caller, at the end of its call or where it cannot go on without, at most once

@@ -57,7 +57,6 @@ static void ask_one_by_one(journey *way, weiri_redis_job **jobs, size_t count)
         same = same_node(jobs + at, count - at);
         weiri_redis_asking asking = weiri_redis_asking_of(way->inquiry, jobs[at]->node->server, jobs + at, same);
         weiri_redis_ask(&asking);
-        way->doubt |= asking.failed || !asking.had;
     }
 }
 
@@ -77,8 +76,6 @@ static void ask_nodes(journey *way, weiri_redis_job **jobs, size_t count)
         askings[i] = weiri_redis_asking_of(way->inquiry, jobs[at]->node->server, jobs + at, same);
     }
     weiri_redis_ask_all(askings, nodes);
-    for (size_t i = 0; i < nodes; i++)
-        way->doubt |= askings[i].failed || !askings[i].had;
     free(askings);
 }
 
@@ -120,8 +117,11 @@ static size_t sort_out(journey *way, weiri_redis_job **jobs, size_t count, bool 
 {
     size_t kept = 0;
     bool stuck = false;
-    for (size_t i = 0; i < count; i++)
-        stuck |= jobs[i]->fate == WEIRI_REDIS_PENDING;
+    for (size_t i = 0; i < count; i++) {
+        enum weiri_redis_fate fate = jobs[i]->fate;
+        stuck |= fate == WEIRI_REDIS_PENDING;
+        way->doubt |= fate == WEIRI_REDIS_PENDING || fate == WEIRI_REDIS_DENIED || fate == WEIRI_REDIS_LOST;
+    }
     if (way->doubt)
         weiri_redis_cluster_doubt(way->cluster, way->map);
     way->doubt = false;

@@ -151,6 +151,25 @@ static void several_rules_of_a_key_that_is_half_moved_are_left_to_the_policy(voi
     move_slot(slot, to, from);
 }
 
+static void a_slot_that_nobody_serves_is_left_to_the_policy_until_somebody_does(void)
+{
+    unsigned slot = slot_of("k0"), owner = nodes_of_slot(&nodes, slot);
+    char error[256];
+    weir_redis *limiter = opened(1000000);
+    CHECK_EQUAL(0, client_taken(limiter, "k0", 1).flags);
+    REDIS_SERVER_TELL(nodes.link[owner], "CLUSTER DELSLOTS %u", slot);
+    for (unsigned i = 0; i < 5; i++) {
+        CHECK_EQUAL(WEIR_REDIS_UNREACHED, client_taken(limiter, "k0", 1).flags);
+        CHECK_EQUAL(2 + i, client_stats(limiter).slot_maps); /* it may have gone to another */
+    }
+    (void)weir_redis_error(limiter, error, sizeof error);
+    CHECK(strstr(error, "CLUSTERDOWN Hash slot not served") == error);
+    CHECK_EQUAL(0, client_stats(limiter).failures);
+    REDIS_SERVER_TELL(nodes.link[owner], "CLUSTER ADDSLOTS %u", slot);
+    CHECK_EQUAL(0, client_taken(limiter, "k0", 1).flags);
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+}
+
 /* ---- nodes that fail ---- */
 
 static void a_frozen_node_alone_is_left_alone(void)
@@ -257,6 +276,7 @@ int main(void)
     a_slot_is_moved_while_its_keys_are_decided_and_exactly_the_limit_is_accepted();
     a_slot_that_moved_for_good_is_followed_and_the_map_fetched_once();
     several_rules_of_a_key_that_is_half_moved_are_left_to_the_policy();
+    a_slot_that_nobody_serves_is_left_to_the_policy_until_somebody_does();
     a_frozen_node_alone_is_left_alone();
     a_killed_node_s_keys_recover_with_its_replica_and_others_never_notice();
     nodes_stop(&nodes);
