@@ -31,14 +31,18 @@ static bool say_failed(const char *why)
     return false;
 }
 
-static bool fill(weir_redis *limiter, const weir_rule *rule, const weir_request *request)
+/* *charged: there may be a key. */
+static bool fill(weir_redis *limiter, const weir_rule *rule, const weir_request *request, bool *charged)
 {
     const uint64_t end = end_of_filling();
-    weir_decision decision;
+    weir_decision decision = {0};
     char why[400];
 
     for (uint64_t i = 0; i < rule->limit; i++) {
-        if (weir_redis_take(limiter, request, time_of(rule, end, i), &decision) == 1)
+        int verdict = weir_redis_take(limiter, request, time_of(rule, end, i), &decision);
+
+        *charged = *charged || verdict == 1 || (decision.flags & WEIR_REDIS_UNKNOWN);
+        if (verdict == 1)
             continue;
         weir_redis_error(limiter, why, sizeof why);
         return say_failed(decision.flags & WEIR_REDIS_UNREACHED ? why : "a call within the limit was refused");
@@ -79,7 +83,7 @@ bool weiri_filling_remote(const weir_rule *rule, const char *url, weiri_filled *
     weir_redis_options options = weiri_console_options(url, "weir");
     char bytes[WEIRI_CONSOLE_PREFIX];
     weir_redis *limiter;
-    bool made;
+    bool made, charged = false;
 
     weiri_console_prefix(bytes, "");
     const weiri_key key = {bytes, (uint32_t)strlen(bytes)};
@@ -87,9 +91,9 @@ bool weiri_filling_remote(const weir_rule *rule, const char *url, weiri_filled *
 
     if (weir_redis_open(&limiter, rule, 1, &options) != 0) /* it was before: no memory */
         weiri_out_of_memory();
-    made = fill(limiter, rule, &request);
+    made = fill(limiter, rule, &request, &charged);
     weir_redis_close(limiter);
-    return look_and_remove(rule, &options, &key, made, filled) && made;
+    return (!charged || look_and_remove(rule, &options, &key, made, filled)) && made;
 }
 
 static uint64_t keys_for(uint64_t limit)

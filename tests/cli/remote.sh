@@ -203,7 +203,7 @@ status=0
 is 'no URL' "$status $(head -n 1 err)" '2 weir memory: no server is given: --redis redis://127.0.0.1:6379, say'
 status=0
 "$program" memory --redis "unix://$PWD/absent" >out 2>err || status=$?
-is 'memory without a server' "$status $(cat out) $(head -n 1 err)" \
+is 'memory without a server: no key is said to stay' "$status $(cat out) $(cat err)" \
   "3  weir memory: Redis: connect: No such file or directory ($PWD/absent)"
 "$program" memory --help >out
 for word in --redis --limit --algorithm --keys --json 'MEMORY USAGE' 'Exit status'; do
