@@ -13,7 +13,8 @@
  *
  * Redis 6.0 or newer. A user that is not allowed everything needs evalsha, eval, time, get, set, zadd, zrange,
  * zrangebyscore, zrank, zcard, zrem, zremrangebyrank, zremrangebyscore, pexpire and del, on keys "{prefix:*"; and
- * select, where the URL has a database. Where pexpire alone is missing, keys are written that never expire.
+ * select, where the URL names a database other than 0. Where pexpire alone is missing, keys are written that never
+ * expire.
  *
  * Every function is thread-safe, unless it says otherwise; weir_redis_close must be the last call on its limiter.
  * Errors are negative errno values; nothing is printed, no signal is taken or sent (SIGPIPE included), and nothing
@@ -50,7 +51,7 @@ enum weir_when_unreached {
 
 typedef struct weir_redis weir_redis;
 
-/* Made by weir_redis_options_default(), then changed field by field. */
+/* Made by weir_redis_options_default(), then changed field by field. Timeouts and pauses are 1 ns ... a day. */
 typedef struct weir_redis_options {
     size_t struct_size;          /* sizeof(weir_redis_options); set by the constructor */
     const char *url;             /* redis://[[user]:password@]host[:port][/db] or unix://[[user]:password@]/path[?db=n];
@@ -71,9 +72,9 @@ typedef struct weir_redis_options {
     uint64_t backoff_min_ns;     /* the first such while; each one after is twice as long, up to ... Default 100 ms */
     uint64_t backoff_max_ns;     /* ... this; a random part of up to a half is taken off. Default 5 s */
     uint64_t remember_ns;        /* a refusal is remembered until its call would pass, and at most for so long; so this
-                                    is how late another process's weir_redis_reset or limits, lost data, or a server's
-                                    clock that was set forward may be seen. 0, and with given_time: never. At most a
-                                    day. Default 1 s */
+                                    is how late another process's weir_redis_reset, lost data, or a server's clock that
+                                    was set forward may be seen. 0, and with given_time: never. At most a day.
+                                    Default 1 s */
     uint64_t remember_keys;      /* how many refusals are remembered, at 64 bytes each. Default 16,384 */
     uint32_t plans;              /* as in weir_options */
     uint32_t reserved0;          /* 0 */

@@ -6,8 +6,8 @@
  * What an entry says. Redis refused a call of cost c, asked at `sent`, and answered that it would pass after w.
  *   1. Until sent + w, a call of the same key and plan, at least that cost and the same limits is refused by Redis too:
  *      charges made since only add up, a larger cost opens no earlier in any rule, and Redis decided at `sent` or
- *      later, so that its own opening time is no earlier. Exceptions, which Redis does not tell us: a reset or other
- *      limits by another process, lost data, a server's clock that was set forward. Hence the bound `longest`.
+ *      later, so that its own opening time is no earlier. Exceptions, which Redis does not tell us: a reset by another
+ *      process, lost data, a server's clock that was set forward. Hence the bound `longest`.
  *   2. The rest of the decision (rule, remaining, the waits) is good for the same cost alone, until `remaining` would
  *      have grown, and until this process has charged the key again. Waits are told from when the answer came: so
  *      they are never shorter than the truth.
