@@ -22,7 +22,6 @@ lines() { grep -rnE --include='*.[ch]' "$2" "$1" || true; }
 inside() {
   folder=$1
   shift
-  [ -d "$folder" ] || return 0
   allowed="[a-z_0-9]+\\.h|$(basename "$folder")/[a-z_0-9]+\\.h"
   for other; do allowed="$allowed|$other\\.h"; done
   lines "$folder" '^[[:space:]]*#[[:space:]]*include[[:space:]]*("|<weir/)' |
@@ -39,12 +38,11 @@ inside src/sync 'weir/types'
 inside src/limiter 'weir/[a-z]+' '(window|table|sync)/[a-z_0-9]+'
 # The tool names keys in Redis as libweir-redis does, and connects as it does.
 inside src/cli 'weir/[a-z]+' 'redis/(key|link|rules)'
-for folder in include/weir src/http src/redis; do inside "$folder" 'weir/[a-z]+'; done
+for folder in include/weir src/redis; do inside "$folder" 'weir/[a-z]+'; done
 
 orders='memory_order|\b__(atomic|sync|tsan)_|\batomic_(load|store|exchange|compare|fetch|thread|signal|flag|init)'
 flavours='\brcu_|\burcu_|\bcds_|\bcmm_|\buatomic_|\bck_[a-z]+_|include[[:space:]]*[<"](stdatomic|urcu|ck_)'
-for folder in src/window src/table src/limiter src/cli src/http src/redis; do
-  [ -d "$folder" ] || continue
+for folder in src/window src/table src/limiter src/cli src/redis; do
   lines "$folder" "$orders|$flavours" >"$scratch"
   complain "$folder" 'only src/sync names an atomic operation, a memory order or an RCU flavour' <"$scratch"
 done
