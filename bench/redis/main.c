@@ -20,7 +20,8 @@ typedef struct command {
 
 static const char doc[] =
     "Measures what a decision over Redis costs: beside an EVALSHA of an empty script (the floor of a round trip), "
-    "beside INCR and EXPIRE, in batches, and with refusals remembered. Starts a redis-server of its own.\v"
+    "beside INCR and EXPIRE, in batches, from event loops, and with refusals remembered. Starts a redis-server of its "
+    "own.\v"
     "Sides are measured in rounds, in turn, and medians of the rounds are told, with their quartiles. Exit status: 0; "
     "1 where a measurement failed; 2 for wrong usage.";
 
