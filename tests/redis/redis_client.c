@@ -299,6 +299,50 @@ static void threads_share_so_many_connections_and_close_leaves_none(void)
     CHECK_EQUAL(before, descriptors());
 }
 
+enum { TAKE, TAKE_BATCH, RESET, KINDS_OF_CALLS };
+
+struct cancelled {
+    weir_redis *limiter;
+    int kind;
+    int64_t result;
+};
+
+static void *call_though_cancelled(void *argument)
+{
+    struct cancelled *of = argument;
+    weir_request request = weir_request_for("k", 1);
+    pthread_cancel(pthread_self());
+    if (of->kind == TAKE)
+        of->result = weir_redis_take(of->limiter, &request, WEIR_NOW, NULL);
+    else if (of->kind == TAKE_BATCH)
+        of->result = weir_redis_take_batch(of->limiter, &request, 1, WEIR_NOW, NULL, NULL);
+    else
+        of->result = weir_redis_reset(of->limiter, &request, WEIR_NOW);
+    pthread_testcancel();
+    return NULL;
+}
+
+static void a_thread_that_is_cancelled_finishes_its_call_and_keeps_no_connection(void)
+{
+    static const int64_t results[KINDS_OF_CALLS] = {[TAKE] = 1, [TAKE_BATCH] = 1, [RESET] = 0};
+    weir_redis_options options = client_options(server.url);
+    options.connections = 1;
+    REDIS_SERVER_TELL(own, "FLUSHALL");
+    weir_redis *limiter = client_open(&options, 3);
+    for (int kind = 0; kind < KINDS_OF_CALLS; kind++) {
+        struct cancelled of = {.limiter = limiter, .kind = kind, .result = -1};
+        pthread_t thread;
+        void *got;
+        CHECK_EQUAL(0, pthread_create(&thread, NULL, call_though_cancelled, &of));
+        CHECK_EQUAL(0, pthread_join(thread, &got));
+        CHECK(got == PTHREAD_CANCELED);
+        CHECK_EQUAL(results[kind], of.result);
+    }
+    CHECK_EQUAL(2, client_taken(limiter, "k", 1).remaining); /* the reset came last */
+    CHECK_EQUAL(1, client_stats(limiter).connects);
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+}
+
 static void a_database_and_a_port_are_where_the_url_says(void)
 {
     char url[128];
@@ -344,6 +388,7 @@ int main(void)
     scripts_flushed_all_the_time_charge_every_request_once();
     limits_that_were_set_hold_at_once_and_bad_ones_change_nothing();
     threads_share_so_many_connections_and_close_leaves_none();
+    a_thread_that_is_cancelled_finishes_its_call_and_keeps_no_connection();
     a_database_and_a_port_are_where_the_url_says();
     statistics_of_another_size_are_filled_as_far_as_they_go();
     redisFree(own);
