@@ -1,8 +1,16 @@
 #!/bin/sh
-# shared.sh PROGRAM: two processes of examples/shared.c, east and west, over a redis-server of their own, killed in the
-# end.
+# shared.sh [PROGRAM]: two processes of examples/shared.c, east and west, over a redis-server of their own, killed in
+# the end. PROGRAM is where `make` puts it, if it is not given.
 set -eu
-program=$(realpath "$1")
+program=$(realpath "${1:-$(dirname "$0")/../build/release/examples/shared}")
+[ -x "$program" ] || {
+  echo "shared.sh: there is no program $program: \"make\" builds it, where hiredis is" >&2
+  exit 1
+}
+command -v redis-server >/dev/null || {
+  echo 'shared.sh: there is no redis-server here' >&2
+  exit 1
+}
 folder=$(mktemp -d)
 server=
 trap 'kill -KILL $server 2>/dev/null || true; rm -rf "$folder"' EXIT
