@@ -13,7 +13,7 @@ static int open_server(weir_redis *limiter, const weir_redis_options *options)
     int error = weiri_redis_url_open(&url, options->url, options->error, options->error_size);
     if (!error && options->cluster && url.database != 0) {
         weiri_redis_url_close(&url);
-        return weiri_redis_options_wrong(options, "options: url: a cluster has no database but 0");
+        return weiri_redis_wrong(options, "options: url: a cluster has no database but 0");
     }
     if (!error)
         error = weiri_redis_server_open(&limiter->server, &url, options);

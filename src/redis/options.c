@@ -29,8 +29,7 @@ weir_redis_options weir_redis_options_default(void)
     };
 }
 
-/* Writes what is wrong, where the caller wants to know; returns -EINVAL. */
-static __attribute__((format(printf, 2, 3))) int wrong(const weir_redis_options *options, const char *format, ...)
+int weiri_redis_wrong(const weir_redis_options *options, const char *format, ...)
 {
     if (options->error && options->error_size > 0) {
         va_list arguments;
@@ -45,8 +44,8 @@ static int check_span(const weir_redis_options *options, const char *name, uint6
 {
     if (value >= least && value <= WEIR_DAY)
         return 0;
-    return wrong(options, "options: %s: %llu is outside %llu ... %llu (a day)", name, (unsigned long long)value,
-                 (unsigned long long)least, (unsigned long long)WEIR_DAY);
+    return weiri_redis_wrong(options, "options: %s: %llu is outside %llu ... %llu (a day)", name,
+                             (unsigned long long)value, (unsigned long long)least, (unsigned long long)WEIR_DAY);
 }
 
 static int check_times(const weir_redis_options *options)
@@ -66,38 +65,29 @@ static int check_times(const weir_redis_options *options)
 static int check_choices(const weir_redis_options *options)
 {
     if (options->cluster > 1)
-        return wrong(options, "options: cluster: %u is neither 0 nor 1", (unsigned)options->cluster);
-    if (options->given_time > 1)
-        return wrong(options, "options: given_time: %u is neither 0 nor 1", (unsigned)options->given_time);
+        return weiri_redis_wrong(options, "options: cluster: %u is neither 0 nor 1", (unsigned)options->cluster);
     if (options->when_unreached > WEIR_UNREACHED_FALLBACK)
-        return wrong(options, "options: when_unreached: %u is no enum weir_when_unreached",
-                     (unsigned)options->when_unreached);
+        return weiri_redis_wrong(options, "options: when_unreached: %u is no enum weir_when_unreached",
+                                 (unsigned)options->when_unreached);
     if (options->fallback_permille < 1 || options->fallback_permille > 1000)
-        return wrong(options, "options: fallback_permille: %u is outside 1 ... 1000",
-                     (unsigned)options->fallback_permille);
+        return weiri_redis_wrong(options, "options: fallback_permille: %u is outside 1 ... 1000",
+                                 (unsigned)options->fallback_permille);
     return 0;
 }
 
 static int check_counts(const weir_redis_options *options)
 {
     if (options->connections < 1 || options->connections > CONNECTIONS_MAX)
-        return wrong(options, "options: connections: %u is outside 1 ... %d", (unsigned)options->connections,
-                     CONNECTIONS_MAX);
+        return weiri_redis_wrong(options, "options: connections: %u is outside 1 ... %d",
+                                 (unsigned)options->connections, CONNECTIONS_MAX);
     if (options->breaker_failures < 1)
-        return wrong(options, "options: breaker_failures: must be at least 1");
+        return weiri_redis_wrong(options, "options: breaker_failures: must be at least 1");
     if (options->remember_keys > KEYS_MAX)
-        return wrong(options, "options: remember_keys: %llu is outside 0 ... 2^32",
-                     (unsigned long long)options->remember_keys);
-    if (options->plans > 0 && !options->plan_limits)
-        return wrong(options, "options: plan_limits: NULL, but there are %u plans", (unsigned)options->plans);
-    if (!options->url || !options->prefix)
-        return wrong(options, "options: %s: NULL", options->url ? "prefix" : "url");
+        return weiri_redis_wrong(options, "options: remember_keys: %llu is outside 0 ... 2^32",
+                                 (unsigned long long)options->remember_keys);
+    if (!options->url)
+        return weiri_redis_wrong(options, "options: url: NULL");
     return 0;
-}
-
-int weiri_redis_options_wrong(const weir_redis_options *options, const char *what)
-{
-    return wrong(options, "%s", what);
 }
 
 /* Reserved fields, and what a newer caller's options have beyond ours: what they ask for is not known here. */
@@ -124,8 +114,8 @@ int weiri_redis_options_check(const weir_redis_options *given, weir_redis_option
     if (options->error && options->error_size > 0)
         options->error[0] = '\0';
     if (!all_known(options, given))
-        return wrong(options, "options: reserved fields, and those beyond this library's %zu bytes, must be 0",
-                     sizeof *options);
+        return weiri_redis_wrong(
+            options, "options: reserved fields, and those beyond this library's %zu bytes, must be 0", sizeof *options);
     options->struct_size = sizeof *options;
     int error = check_choices(options);
     if (!error)

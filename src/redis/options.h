@@ -1,6 +1,6 @@
 /*
- * Options of a limiter over Redis: defaults, and what weir_redis_open checks of them, in words. Rules, plans and the
- * prefix are weiri_redis_rules_open's, the URL is weiri_redis_url_open's.
+ * Options of a limiter over Redis: defaults, and what weir_redis_open checks of them, in words. Rules, plans, the
+ * prefix and given_time are weiri_redis_rules_open's, the URL is weiri_redis_url_open's.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,6 +13,6 @@
 int weiri_redis_options_check(const weir_redis_options *given, weir_redis_options *options);
 
 /* Writes what is wrong, where the caller wants to know; returns -EINVAL. */
-int weiri_redis_options_wrong(const weir_redis_options *options, const char *what);
+__attribute__((format(printf, 2, 3))) int weiri_redis_wrong(const weir_redis_options *options, const char *format, ...);
 
 #endif

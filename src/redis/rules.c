@@ -3,24 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "redis/key.h"
-
-/* Writes what is wrong, where the caller wants to know; returns -EINVAL. */
-static __attribute__((format(printf, 2, 3))) int wrong(const weir_redis_options *options, const char *format, ...)
-{
-    if (options->error && options->error_size > 0) {
-        va_list arguments;
-        va_start(arguments, format);
-        vsnprintf(options->error, options->error_size, format, arguments);
-        va_end(arguments);
-    }
-    return -EINVAL;
-}
+#include "redis/options.h"
 
 static uint64_t limit_max(uint32_t algorithm)
 {
@@ -35,22 +23,24 @@ static const char *limit_max_text(uint32_t algorithm)
 static int check_rule(const weir_redis_options *options, const weir_rule *rule, size_t number)
 {
     if (rule->algorithm < WEIR_LOG || rule->algorithm > WEIR_BUCKETS)
-        return wrong(options, "rule %zu: algorithm: %u is none of WEIR_LOG, WEIR_COUNTER, WEIR_BUCKETS", number,
-                     (unsigned)rule->algorithm);
+        return weiri_redis_wrong(options, "rule %zu: algorithm: %u is none of WEIR_LOG, WEIR_COUNTER, WEIR_BUCKETS",
+                                 number, (unsigned)rule->algorithm);
     if (rule->meter < WEIR_PER_REQUEST || rule->meter > WEIR_PER_COST)
-        return wrong(options, "rule %zu: meter: %u is neither WEIR_PER_REQUEST nor WEIR_PER_COST", number,
-                     (unsigned)rule->meter);
+        return weiri_redis_wrong(options, "rule %zu: meter: %u is neither WEIR_PER_REQUEST nor WEIR_PER_COST", number,
+                                 (unsigned)rule->meter);
     if (rule->limit < 1 || rule->limit > limit_max(rule->algorithm))
-        return wrong(options, "rule %zu: limit: %" PRIu64 " is outside 1 ... %s", number, rule->limit,
-                     limit_max_text(rule->algorithm));
+        return weiri_redis_wrong(options, "rule %zu: limit: %" PRIu64 " is outside 1 ... %s", number, rule->limit,
+                                 limit_max_text(rule->algorithm));
     if (rule->window_ns < 1 || rule->window_ns > WEIRI_REDIS_WINDOW_MAX_US * WEIR_MICROSECOND)
-        return wrong(options, "rule %zu: window_ns: %" PRIu64 " is outside 1 ... 2^50 us", number, rule->window_ns);
+        return weiri_redis_wrong(options, "rule %zu: window_ns: %" PRIu64 " is outside 1 ... 2^50 us", number,
+                                 rule->window_ns);
     if (rule->algorithm == WEIR_BUCKETS && (rule->buckets < 1 || rule->buckets > rule->window_ns))
-        return wrong(options, "rule %zu: buckets: %" PRIu64 " is outside 1 ... window_ns", number, rule->buckets);
+        return weiri_redis_wrong(options, "rule %zu: buckets: %" PRIu64 " is outside 1 ... window_ns", number,
+                                 rule->buckets);
     if (rule->algorithm != WEIR_BUCKETS && rule->buckets != 0)
-        return wrong(options, "rule %zu: buckets: must be 0, the algorithm has none", number);
+        return weiri_redis_wrong(options, "rule %zu: buckets: must be 0, the algorithm has none", number);
     if (rule->flags | rule->reserved0 | rule->reserved[0] | rule->reserved[1])
-        return wrong(options, "rule %zu: flags and reserved: must be 0", number);
+        return weiri_redis_wrong(options, "rule %zu: flags and reserved: must be 0", number);
     return 0;
 }
 
@@ -63,13 +53,14 @@ static uint64_t plan_limit(const weir_rule *rule, size_t count, const weir_redis
 static int check_plans(const weir_redis_options *options, const weir_rule *rule, size_t count)
 {
     if (options->plans > 0 && !options->plan_limits)
-        return wrong(options, "options: plan_limits: NULL, but there are %u plans", (unsigned)options->plans);
+        return weiri_redis_wrong(options, "options: plan_limits: NULL, but there are %u plans",
+                                 (unsigned)options->plans);
     for (size_t plan = 0; plan < options->plans; plan++) {
         for (size_t i = 0; i < count; i++) {
             uint64_t limit = plan_limit(rule, count, options, plan, i);
             if (limit < 1 || limit > limit_max(rule[i].algorithm))
-                return wrong(options, "plan %zu: rule %zu: limit: %" PRIu64 " is outside 1 ... %s", plan, i, limit,
-                             limit_max_text(rule[i].algorithm));
+                return weiri_redis_wrong(options, "plan %zu: rule %zu: limit: %" PRIu64 " is outside 1 ... %s", plan, i,
+                                         limit, limit_max_text(rule[i].algorithm));
         }
     }
     return 0;
@@ -78,11 +69,11 @@ static int check_plans(const weir_redis_options *options, const weir_rule *rule,
 static int check_all(const weir_redis_options *options, const weir_rule *rule, size_t count)
 {
     if (count < 1 || count > WEIR_RULES_MAX || !rule)
-        return wrong(options, "rules: %zu of them, where 1 ... 8 must be given", rule ? count : 0);
+        return weiri_redis_wrong(options, "rules: %zu of them, where 1 ... 8 must be given", rule ? count : 0);
     if (options->given_time > 1)
-        return wrong(options, "options: given_time: %u is neither 0 nor 1", (unsigned)options->given_time);
+        return weiri_redis_wrong(options, "options: given_time: %u is neither 0 nor 1", (unsigned)options->given_time);
     if (!options->prefix)
-        return wrong(options, "options: prefix: NULL");
+        return weiri_redis_wrong(options, "options: prefix: NULL");
     for (size_t i = 0; i < count; i++) {
         int error = check_rule(options, &rule[i], i);
         if (error)
