@@ -8,10 +8,10 @@ enum { STUBS = 3, KEY_SIZE = 16 };
 #define ACCEPTED "*5\r\n:1\r\n:0\r\n:4\r\n:0\r\n:0\r\n"
 
 static struct stub stubs[STUBS];
-static char map[1024];     /* what the first one answers first: a third of the slots each */
+static char map[131072];   /* what the first one answers first: a third of the slots each */
 static char moved[128];    /* what it answers then, in some tests */
 
-static unsigned node_of(const char *key)
+static unsigned slot_of(const char *key)
 {
     weiri_redis_rules rules;
     weir_rule rule = log_rule(1);
@@ -19,7 +19,12 @@ static unsigned node_of(const char *key)
     CHECK_EQUAL(0, weiri_redis_rules_open(&rules, &rule, 1, &options));
     unsigned slot = weiri_redis_slot(&rules, key, strlen(key));
     weiri_redis_rules_close(&rules);
-    return slot / 5462;
+    return slot;
+}
+
+static unsigned node_of(const char *key)
+{
+    return slot_of(key) / 5462;
 }
 
 /* The first that the first stub has. */
@@ -33,15 +38,23 @@ static const char *key_of(unsigned node)
     return key;
 }
 
+/* The slots in so many ranges; their owners take turns, where there are more ranges than owners. */
+static void draw_map(unsigned ranges)
+{
+    size_t length = (size_t)sprintf(map, "*%u\r\n", ranges);
+    unsigned width = 16384 / ranges + 1;
+    for (unsigned i = 0; i < ranges; i++) {
+        unsigned last = i < ranges - 1 ? (i + 1) * width - 1 : 16383, port = stubs[i % STUBS].port;
+        length += (size_t)sprintf(map + length, "*4\r\n:%u\r\n:%u\r\n*2\r\n$-1\r\n:%u\r\n*2\r\n$-1\r\n:%u\r\n",
+                                  i * width, last, port, port);
+    }
+}
+
 static weir_redis *started(stub_serve *serve, uint64_t timeout)
 {
-    size_t length = (size_t)sprintf(map, "*%d\r\n", STUBS);
-    for (unsigned i = 0; i < STUBS; i++) {
+    for (unsigned i = 0; i < STUBS; i++)
         stub_start(&stubs[i], serve);
-        unsigned last = i < STUBS - 1 ? (i + 1) * 5462 - 1 : 16383;
-        length += (size_t)sprintf(map + length, "*4\r\n:%u\r\n:%u\r\n*2\r\n$-1\r\n:%u\r\n*2\r\n$-1\r\n:%u\r\n",
-                                  i * 5462, last, stubs[i].port, stubs[i].port);
-    }
+    draw_map(STUBS);
     weir_redis_options options = client_options(stubs[0].url);
     options.cluster = 1;
     options.remember_keys = 0;
@@ -137,6 +150,32 @@ static void answer_moved(struct stub *stub, int fd, unsigned number)
         stub_send(fd, moved);
 }
 
+static void answer_all(struct stub *stub, int fd, unsigned number)
+{
+    for (bool first = true; read_question(stub, fd, number, first); first = false)
+        stub_send(fd, ACCEPTED);
+}
+
+/* A range of every 9 slots, longer in all than an answer may be: each key is asked of its range's owner, once. */
+static void a_map_of_many_ranges_is_understood(void)
+{
+    enum { RANGES = 1821, KEYS = 300 };
+    unsigned wanted[STUBS] = {1, 0, 0}; /* the map's question */
+    weir_redis *limiter = started(answer_all, 10 * WEIR_SECOND);
+    draw_map(RANGES);
+    for (unsigned i = 0; i < KEYS; i++) {
+        char key[KEY_SIZE];
+        snprintf(key, sizeof key, "k%u", i);
+        wanted[slot_of(key) / 9 % STUBS]++;
+        CHECK_EQUAL(0, client_taken(limiter, key, 1).flags);
+    }
+    for (unsigned i = 0; i < STUBS; i++)
+        CHECK_EQUAL(wanted[i], atomic_load(&stubs[i].commands));
+    CHECK_EQUAL(1, client_stats(limiter).slot_maps);
+    CHECK_EQUAL(0, weir_redis_error(limiter, NULL, 0));
+    stop(limiter);
+}
+
 static void endless_redirections_end(void)
 {
     weir_redis *limiter = started(answer_moved, 10 * WEIR_SECOND);
@@ -171,6 +210,7 @@ int main(void)
 {
     all_nodes_are_written_to_before_an_answer_is_waited_for();
     what_one_node_does_not_answer_is_unknown_and_the_others_count();
+    a_map_of_many_ranges_is_understood();
     endless_redirections_end();
     a_node_that_is_named_and_cannot_be_had_is_told();
     return checks_end();
