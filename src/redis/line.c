@@ -16,6 +16,8 @@ static uint64_t deadline_of(const weiri_redis_line *line)
 {
     if (line->state == WEIRI_REDIS_CLOSED)
         return UINT64_MAX;
+    if (line->state == WEIRI_REDIS_CONNECTING)
+        return line->address_deadline;
     if (line->state != WEIRI_REDIS_READY)
         return line->dial_deadline;
     return sooner(sooner(sooner(UINT64_MAX, &line->sent), &line->again), &line->waiting);
@@ -181,15 +183,25 @@ static void read_what_is_there(weiri_redis_line *line)
     }
 }
 
+/* An address that is late may not be the last. */
+static void end_late(weiri_redis_line *line)
+{
+    if (line->state == WEIRI_REDIS_CONNECTING && line->address) {
+        if (weiri_redis_line_pass_over(line, ETIMEDOUT))
+            return;
+    } else {
+        say_late(line);
+    }
+    fail(line);
+}
+
 static void look_at_time(void *argument)
 {
     weiri_redis_line *line = argument;
     line->alarm = UINT64_MAX;
     read_what_is_there(line);
-    if (is_late(line)) {
-        say_late(line);
-        fail(line);
-    }
+    if (is_late(line))
+        end_late(line);
     finish(line);
 }
 

@@ -58,6 +58,7 @@ typedef struct weiri_redis_line {
     uint64_t alarm; /* when the timer fires; UINT64_MAX: it does not */
 
     uint64_t dial_deadline;
+    uint64_t address_deadline;  /* of the address that is tried */
     struct addrinfo *addresses; /* all, while CONNECTING; to be freed, unless it is `local` */
     struct addrinfo *address;   /* the next to be tried */
     struct addrinfo local;
@@ -81,6 +82,9 @@ bool weiri_redis_line_dial(weiri_redis_line *line);
 /* The socket that connects is ready, or the server has greeted. False: line->why tells. */
 bool weiri_redis_line_connected(weiri_redis_line *line);
 bool weiri_redis_line_greeted(weiri_redis_line *line);
+
+/* The address that is tried has failed: tries the next. False: line->why tells. */
+bool weiri_redis_line_pass_over(weiri_redis_line *line, int error);
 
 /* Closes the socket; the calls stay where they are. */
 void weiri_redis_line_hang_up(weiri_redis_line *line);

@@ -45,6 +45,16 @@ void weiri_redis_line_hang_up(weiri_redis_line *line)
     line->state = WEIRI_REDIS_CLOSED;
 }
 
+/* An address has its part of the time that is left: one that does not answer would else take that of all others. */
+static uint64_t part_end(const weiri_redis_line *line)
+{
+    unsigned left = 1;
+    uint64_t now = weiri_redis_now();
+    for (const struct addrinfo *at = line->address; at; at = at->ai_next)
+        left++;
+    return now < line->dial_deadline ? now + (line->dial_deadline - now) / left : line->dial_deadline;
+}
+
 /* Tries the next address that does not fail at once. */
 static bool try_next(weiri_redis_line *line, int error)
 {
@@ -61,6 +71,7 @@ static bool try_next(weiri_redis_line *line, int error)
         return false;
     }
     line->address = line->address->ai_next;
+    line->address_deadline = part_end(line);
     line->watch = line->loop.watch(line->loop.loop, line->link.fd, weiri_redis_line_ready, line);
     if (!line->watch)
         say(line, "no memory for a connection");
@@ -125,13 +136,17 @@ static bool greet(weiri_redis_line *line)
     return weiri_redis_line_write(line);
 }
 
+bool weiri_redis_line_pass_over(weiri_redis_line *line, int error)
+{
+    close_socket(line);
+    return try_next(line, error);
+}
+
 bool weiri_redis_line_connected(weiri_redis_line *line)
 {
     int error = weiri_redis_connect_result(line->link.fd);
-    if (error) {
-        close_socket(line);
-        return try_next(line, error);
-    }
+    if (error)
+        return weiri_redis_line_pass_over(line, error);
     line->link.reader = weiri_redis_reader_open();
     if (line->link.reader)
         return greet(line);

@@ -42,16 +42,19 @@ static void expect_failure(const struct loop_kind *kind, weir_redis_options opti
     CHECK_EQUAL(0, weir_redis_close(limiter));
 }
 
-/* The linker leads the library here (--wrap): a host of two addresses, of which the first refuses. */
+/* The linker leads the library here (--wrap): hosts of two addresses, of which the first refuses, or never answers. */
 int __real_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **list);
 int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **list);
+
+static uint16_t silent_port;
 
 int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **list)
 {
     char nowhere[8];
-    if (strcmp(host, "two.addresses") != 0)
+    bool silent = strcmp(host, "silent.address") == 0;
+    if (!silent && strcmp(host, "two.addresses") != 0)
         return __real_getaddrinfo(host, port, hints, list);
-    snprintf(nowhere, sizeof nowhere, "%u", (unsigned)stub_free_port());
+    snprintf(nowhere, sizeof nowhere, "%u", (unsigned)(silent ? silent_port : stub_free_port()));
     int error = __real_getaddrinfo("127.0.0.1", nowhere, hints, list);
     return error ? error : __real_getaddrinfo("127.0.0.1", port, hints, &(*list)->ai_next);
 }
@@ -70,27 +73,40 @@ static void nobody_listens(const struct loop_kind *kind)
 }
 
 /* A listener whose queue is full: the kernel drops what would connect. */
-static void a_connection_is_never_accepted(const struct loop_kind *kind)
+enum { FILL = 4 };
+static int fillers[FILL], listener;
+
+static uint16_t listen_and_never_accept(void)
 {
-    enum { FILL = 4 };
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
-    int fillers[FILL], listener = socket(AF_INET, SOCK_STREAM, 0);
-    char url[64], name[64];
+    listener = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 0) == 0);
     CHECK(getsockname(listener, (struct sockaddr *)&address, &size) == 0);
     for (int i = 0; i < FILL; i++) {
         fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
         CHECK(connect(fillers[i], (struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS);
     }
-    snprintf(url, sizeof url, "redis://127.0.0.1:%u", (unsigned)ntohs(address.sin_port));
-    snprintf(name, sizeof name, "127.0.0.1:%u", (unsigned)ntohs(address.sin_port));
-    weir_redis_options options = touchy(url);
-    options.connect_timeout_ns = 50 * WEIR_MILLISECOND;
-    expect_failure(kind, options, 0, "connect: Connection timed out", name);
+    return ntohs(address.sin_port);
+}
+
+static void stop_listening(void)
+{
     for (int i = 0; i < FILL; i++)
         close(fillers[i]);
     close(listener);
+}
+
+static void a_connection_is_never_accepted(const struct loop_kind *kind)
+{
+    char url[64], name[64];
+    unsigned port = listen_and_never_accept();
+    snprintf(url, sizeof url, "redis://127.0.0.1:%u", port);
+    snprintf(name, sizeof name, "127.0.0.1:%u", port);
+    weir_redis_options options = touchy(url);
+    options.connect_timeout_ns = 50 * WEIR_MILLISECOND;
+    expect_failure(kind, options, 0, "connect: Connection timed out", name);
+    stop_listening();
 }
 
 static void accept_all(struct stub *stub_, int fd, unsigned number)
@@ -100,12 +116,13 @@ static void accept_all(struct stub *stub_, int fd, unsigned number)
         stub_send(fd, ACCEPTED);
 }
 
-static void the_next_address_is_tried(const struct loop_kind *kind)
+static void the_next_address_is_tried(const struct loop_kind *kind, const char *host)
 {
     char url[64];
     stub_start(&stub, accept_all);
-    snprintf(url, sizeof url, "redis://two.addresses:%u", (unsigned)stub.port);
+    snprintf(url, sizeof url, "redis://%s:%u", host, (unsigned)stub.port);
     weir_redis_options options = touchy(url);
+    options.connect_timeout_ns = WEIR_SECOND;
     weir_redis *limiter = client_open(&options, 5);
     struct turning turning;
     turning_open(&turning, kind, limiter);
@@ -117,6 +134,14 @@ static void the_next_address_is_tried(const struct loop_kind *kind)
     turning_close(&turning);
     CHECK_EQUAL(0, weir_redis_close(limiter));
     stub_stop(&stub);
+}
+
+static void an_address_that_refuses_or_does_not_answer_leaves_time_for_the_next(const struct loop_kind *kind)
+{
+    the_next_address_is_tried(kind, "two.addresses");
+    silent_port = listen_and_never_accept();
+    the_next_address_is_tried(kind, "silent.address");
+    stop_listening();
 }
 
 static void say_nothing(struct stub *stub_, int fd, unsigned number)
@@ -343,7 +368,7 @@ int main(void)
         what_is_under_way_fails_once_and_the_policy_decides_each(kind);
         answers_that_are_none(kind);
         each_call_has_its_time(kind);
-        the_next_address_is_tried(kind);
+        an_address_that_refuses_or_does_not_answer_leaves_time_for_the_next(kind);
         a_reply_without_end_is_not_taken_into_memory(kind);
         what_nobody_asked_for_answers_nothing(kind);
         a_late_reply_answers_no_later_question(kind);
