@@ -143,6 +143,21 @@ void weiri_redis_node_leave(weiri_redis_cluster *cluster, weiri_redis_node *node
     free_nodes(vanished);
 }
 
+void weiri_redis_node_keep(weiri_redis_cluster *cluster, weiri_redis_node *node)
+{
+    pthread_mutex_lock(&cluster->lock);
+    node->users++;
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+bool weiri_redis_node_is_listed(weiri_redis_cluster *cluster, const weiri_redis_node *node)
+{
+    pthread_mutex_lock(&cluster->lock);
+    bool listed = node->listed;
+    pthread_mutex_unlock(&cluster->lock);
+    return listed;
+}
+
 uint64_t weiri_redis_cluster_route(weiri_redis_cluster *cluster, weiri_redis_job **jobs, size_t count)
 {
     pthread_mutex_lock(&cluster->lock);

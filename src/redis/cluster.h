@@ -85,6 +85,10 @@ weiri_redis_node *weiri_redis_node_of_slot(weiri_redis_cluster *cluster, unsigne
 weiri_redis_node *weiri_redis_node_named(weiri_redis_cluster *cluster, const weiri_redis_node *from,
                                          const weiri_redis_place *place, bool moved);
 void weiri_redis_node_leave(weiri_redis_cluster *cluster, weiri_redis_node *node); /* NULL does nothing */
+/* One more use of a node that is used. */
+void weiri_redis_node_keep(weiri_redis_cluster *cluster, weiri_redis_node *node);
+/* Does a map or a redirection name it? */
+bool weiri_redis_node_is_listed(weiri_redis_cluster *cluster, const weiri_redis_node *node);
 
 /* Finds the nodes of all jobs at one moment; returns the number of the map that told. */
 uint64_t weiri_redis_cluster_route(weiri_redis_cluster *cluster, weiri_redis_job **jobs, size_t count);
@@ -101,5 +105,30 @@ void weiri_redis_cluster_doubt(weiri_redis_cluster *cluster, uint64_t map);
 /* Fetches the map, if it is doubted, it is time and nobody else does; `first`: whom to ask first, or NULL. False: it
  * would have, and no node answered. */
 bool weiri_redis_cluster_refresh(weiri_redis_cluster *cluster, weiri_redis_inquiry *inquiry, weiri_redis_node *first);
+
+/* ---- a fetch in steps, for who waits elsewhere ---- */
+
+typedef struct weiri_redis_fetch {
+    weiri_redis_cluster *cluster;
+    weiri_redis_node **nodes; /* used; NULL: no memory */
+    size_t count;
+    size_t asked;
+    bool installed;
+    bool answered; /* by some node */
+} weiri_redis_fetch;
+
+extern const char weiri_redis_map_command[];
+
+/* A map of many ranges is long: three nodes each, some 400 bytes. */
+enum { WEIRI_REDIS_MAP_LONGEST = 64 << 20 };
+
+/* False: the map is not doubted, or it is not time, or another fetches. True: _end must follow. */
+bool weiri_redis_fetch_begin(weiri_redis_fetch *fetch, weiri_redis_cluster *cluster, const weiri_redis_node *first);
+/* Whom to ask next; NULL: nobody, the map is here or enough were asked. */
+weiri_redis_node *weiri_redis_fetch_next(weiri_redis_fetch *fetch);
+/* What `server` answered. */
+void weiri_redis_fetch_take(weiri_redis_fetch *fetch, const weiri_redis_server *server, const redisReply *reply,
+                            weiri_redis_text *why);
+void weiri_redis_fetch_end(weiri_redis_fetch *fetch);
 
 #endif
