@@ -174,8 +174,9 @@ WEIR_API size_t weir_redis_error(const weir_redis *limiter, char *text, size_t s
  * --- For event loops ---
  *
  * One weir_redis_async a loop, used by the loop's thread alone, which must not be cancelled meanwhile. It has one
- * connection, made as it is needed; limits, remembered refusals, the breaker, the policy, statistics and the last error
- * are the limiter's, shared with all its threads and loops. Waits for nothing but the lookup of a host's name
+ * connection, in a cluster one to each node, made as they are needed; limits, remembered refusals, the breakers, the
+ * slot map, the policy, statistics and the last error are the limiter's, shared with all its threads and loops. Waits
+ * for nothing but the lookup of a host's name
  * (getaddrinfo) when it connects: in front of a loop, give an address, or have a resolver that answers at once.
  */
 
@@ -202,8 +203,8 @@ typedef struct weir_redis_async weir_redis_async;
  * function on `async` but weir_redis_async_close. */
 typedef void (*weir_redis_answer)(void *argument, int verdict, const weir_decision *decision);
 
-/* A client of `limiter` for one loop; both must outlive it. *loop is copied. Returns 0, -EINVAL (in this
- * release: a limiter with options.cluster, too) or -ENOMEM. */
+/* A client of `limiter` for one loop; both must outlive it. *loop is copied. Returns 0, -EINVAL or
+ * -ENOMEM. */
 WEIR_CHECKED int weir_redis_async_open(weir_redis_async **async, weir_redis *limiter, const weir_redis_loop *loop);
 
 /* Answers what is under way (options.when_unreached, flagged), and closes; NULL does nothing. Not from a callback. What
@@ -221,6 +222,11 @@ WEIR_API void weir_redis_async_close(weir_redis_async *async);
  * command is late, all that was sent is answered by options.when_unreached (the answers to come could not be told
  * apart), flagged WEIR_REDIS_UNKNOWN where the whole command was written; the next call makes another connection, after
  * a while where the breaker says so. So no more should be under way than the server answers within the timeout.
+ *
+ * In a cluster all this holds for each node's connection by itself. Calls wait for the first slot map within their own
+ * time; MOVED and ASK are followed as by weir_redis_take. Where the slot's node cannot be had, options.when_unreached
+ * answers, and the map is fetched again meanwhile, at most once in backoff_min_ns: a later call finds the replica that
+ * was promoted. Calls that are sent on may come after later ones of their key.
  */
 WEIR_CHECKED int weir_redis_async_take(weir_redis_async *async, const weir_request *request, uint64_t now,
                                        weir_decision *decision, weir_redis_answer answer, void *argument);

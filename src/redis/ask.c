@@ -6,7 +6,7 @@
 
 enum { ROUNDS_MAX = 3 };
 
-static const char asking_command[] = "*1\r\n$6\r\nASKING\r\n";
+const char weiri_redis_asking_command[] = "*1\r\n$6\r\nASKING\r\n";
 
 static bool starts_with(const char *text, const char *start)
 {
@@ -98,10 +98,10 @@ static bool append(weiri_redis_asking *asking, weiri_redis_job *job, bool whole)
 {
     size_t length = 0;
     char *command = weiri_redis_command(asking->inquiry->rules, &job->question, whole, &length);
-    size_t before = job->asking ? sizeof asking_command - 1 : 0;
+    size_t before = job->asking ? sizeof weiri_redis_asking_command - 1 : 0;
     bool done = command && make_room(asking, before + length);
     if (done) {
-        append_bytes(asking, asking_command, before);
+        append_bytes(asking, weiri_redis_asking_command, before);
         append_bytes(asking, command, length);
         job->end = asking->length;
         asking->exchange.replies += 1 + job->asking;

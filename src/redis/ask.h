@@ -45,19 +45,13 @@ typedef struct weiri_redis_job {
     struct weiri_redis_node *next; /* where to go, if anywhere */
 } weiri_redis_job;
 
+extern const char weiri_redis_asking_command[];
+
 /* Takes the answer to a job's command: its fate becomes another, or stays PENDING: to be sent again whole. *place is
  * filled where it is ELSEWHERE or FOR_ONCE, which only a node of a cluster makes it.
  * False: the server did not do what it was asked, *why tells. */
 bool weiri_redis_job_answer(const weiri_redis_rules *rules, const weiri_redis_server *server, weiri_redis_job *job,
                             const redisReply *reply, weiri_redis_place *place, weiri_redis_text *why);
-
-/* The same of a server that is in no cluster. */
-static inline bool weiri_redis_job_reply(const weiri_redis_rules *rules, const weiri_redis_server *server,
-                                         weiri_redis_job *job, const redisReply *reply, weiri_redis_text *why)
-{
-    weiri_redis_place place;
-    return weiri_redis_job_answer(rules, server, job, reply, &place, why);
-}
 
 /* What happened on the way. */
 typedef struct weiri_redis_tally {

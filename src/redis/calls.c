@@ -10,7 +10,8 @@ weiri_redis_call *weiri_redis_call_new(const weiri_redis_job *job, weir_redis_an
     weiri_redis_call *call = malloc(sizeof *call + request->key_len);
     if (!call)
         return NULL;
-    *call = (weiri_redis_call){.job = *job, .request = *request, .answer = answer, .argument = argument};
+    *call = (weiri_redis_call){.job = *job, .request = *request, .answer = answer, .argument = argument,
+                               .limit = UINT64_MAX};
     if (request->key_len > 0)
         memcpy(call->key, request->key, request->key_len);
     call->request.key = call->key;
@@ -53,22 +54,22 @@ void weiri_redis_calls_put_before(weiri_redis_calls *calls, weiri_redis_calls *f
     *from = (weiri_redis_calls){0};
 }
 
-static void tell_breaker(weir_redis *limiter, const weiri_redis_call *call)
+static void tell_breaker(weiri_redis_server *server, const weiri_redis_call *call)
 {
     if (call->report == WEIRI_REDIS_ABANDONED)
-        weiri_redis_server_abandon(&limiter->server, call->admitted);
+        weiri_redis_server_abandon(server, call->admitted);
     else
-        weiri_redis_server_report(&limiter->server, call->admitted, call->report == WEIRI_REDIS_FAILED);
+        weiri_redis_server_report(server, call->admitted, call->report == WEIRI_REDIS_FAILED);
 }
 
 /* Calls that end together have succeeded or failed together: that counts once. */
-static void tell_breaker_all(weir_redis *limiter, const weiri_redis_calls *calls)
+void weiri_redis_calls_report(weiri_redis_server *server, const weiri_redis_calls *calls)
 {
     const weiri_redis_call *told = NULL;
     for (const weiri_redis_call *call = calls->first; call; call = call->next) {
         if (told && told->admitted == call->admitted && told->report == call->report)
             continue;
-        tell_breaker(limiter, call);
+        tell_breaker(server, call);
         told = call;
     }
 }
@@ -79,7 +80,6 @@ void weiri_redis_calls_answer(weir_redis *limiter, weiri_redis_calls *calls)
     weiri_redis_losses losses = {0, 0};
     weiri_redis_call *call;
     *calls = (weiri_redis_calls){0};
-    tell_breaker_all(limiter, &ended);
     for (call = ended.first; call; call = call->next)
         weiri_redis_job_end(limiter, &call->job, &losses);
     weiri_redis_count_losses(limiter, &losses);

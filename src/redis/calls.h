@@ -19,7 +19,12 @@ typedef struct weiri_redis_call {
     void *argument;
     uint64_t admitted; /* the breaker's number */
     uint64_t deadline; /* ns, CLOCK_MONOTONIC; holds once there is a connection */
-    unsigned rounds;   /* so many times it was written */
+    uint64_t limit;    /* the end of all its time, wherever that is spent; UINT64_MAX outside a cluster */
+    uint64_t map;      /* by which it was routed */
+    unsigned rounds;   /* so many times it was written to the server that has it */
+    unsigned hops;     /* so many times it was sent on */
+    bool fetches;      /* it asks for the slot map; nobody is answered */
+    bool announced;    /* its ASKING was answered */
     enum weiri_redis_report report;
     char key[];
 } weiri_redis_call;
@@ -42,9 +47,12 @@ weiri_redis_call *weiri_redis_calls_take(weiri_redis_calls *calls);
 /* All of `from`, before those that are there; afterwards `from` is empty. */
 void weiri_redis_calls_put_before(weiri_redis_calls *calls, weiri_redis_calls *from);
 
+/* Tells the server's breaker of settled calls. */
+void weiri_redis_calls_report(weiri_redis_server *server, const weiri_redis_calls *calls);
+
 /*
- * Settled calls, whose fates are known: tells the breaker, remembers refusals, lets the policy decide, counts; then
- * answers and frees them. `calls` is empty before the first is answered. Nothing may be done afterwards that an answer
+ * Settled calls, whose fates are known: remembers refusals, lets the policy decide, counts; then answers and frees
+ * them. `calls` is empty before the first is answered. Nothing may be done afterwards that an answer
  * can have made untrue: each may have asked anew.
  */
 void weiri_redis_calls_answer(weir_redis *limiter, weiri_redis_calls *calls);

@@ -169,6 +169,14 @@ uint64_t weiri_redis_cluster_route(weiri_redis_cluster *cluster, weiri_redis_job
     return map;
 }
 
+uint64_t weiri_redis_cluster_map(weiri_redis_cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->lock);
+    uint64_t map = cluster->maps;
+    pthread_mutex_unlock(&cluster->lock);
+    return map;
+}
+
 weiri_redis_node **weiri_redis_cluster_nodes(weiri_redis_cluster *cluster, size_t *count)
 {
     size_t all = 0, next = 0;

@@ -93,6 +93,9 @@ bool weiri_redis_node_is_listed(weiri_redis_cluster *cluster, const weiri_redis_
 /* Finds the nodes of all jobs at one moment; returns the number of the map that told. */
 uint64_t weiri_redis_cluster_route(weiri_redis_cluster *cluster, weiri_redis_job **jobs, size_t count);
 
+/* The number of the map, 0: there is none so far. */
+uint64_t weiri_redis_cluster_map(weiri_redis_cluster *cluster);
+
 /* All nodes, used, to be freed with free(); NULL: no memory. */
 weiri_redis_node **weiri_redis_cluster_nodes(weiri_redis_cluster *cluster, size_t *count);
 

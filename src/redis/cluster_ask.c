@@ -141,10 +141,7 @@ static size_t sort_out(journey *way, weiri_redis_job **jobs, size_t count, bool 
 /* The first map. False: there is none, and nobody to ask. */
 static bool fetch_first(journey *way)
 {
-    pthread_mutex_lock(&way->cluster->lock);
-    bool unmapped = way->cluster->maps == 0;
-    pthread_mutex_unlock(&way->cluster->lock);
-    return !unmapped || weiri_redis_cluster_refresh(way->cluster, way->inquiry, NULL);
+    return weiri_redis_cluster_map(way->cluster) > 0 || weiri_redis_cluster_refresh(way->cluster, way->inquiry, NULL);
 }
 
 void weiri_redis_cluster_ask(weiri_redis_cluster *cluster, weiri_redis_inquiry *inquiry, weiri_redis_job **jobs,

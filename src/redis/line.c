@@ -1,26 +1,47 @@
 /* An event loop's connection: its events, its time, its end. */
-#include "redis/line.h"
+#include "redis/lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* ---- What the loop is told ---- */
 
-static uint64_t sooner(uint64_t time, const weiri_redis_calls *calls)
+static uint64_t sooner(uint64_t time, uint64_t other)
 {
-    return calls->first && calls->first->deadline < time ? calls->first->deadline : time;
+    return other < time ? other : time;
 }
 
-/* When something is late. In each queue the first is the oldest. */
+/* Connecting has its own time, and leaves a call all that it has. */
+static uint64_t end_of(const weiri_redis_line *line, const weiri_redis_call *call)
+{
+    return line->state == WEIRI_REDIS_READY ? call->deadline : call->limit;
+}
+
+static uint64_t soonest_of(const weiri_redis_line *line, const weiri_redis_calls *calls)
+{
+    uint64_t time = UINT64_MAX;
+    for (const weiri_redis_call *call = calls->first; call; call = call->next)
+        time = sooner(time, end_of(line, call));
+    return time;
+}
+
+/* Between two looks at all calls, line->soonest gets no later: calls that were answered may have had it. */
+static void look_for_soonest(weiri_redis_line *line)
+{
+    line->soonest = sooner(soonest_of(line, &line->sent), soonest_of(line, &line->again));
+    line->soonest = sooner(soonest_of(line, &line->waiting), line->soonest);
+}
+
+/* When something may be late. */
 static uint64_t deadline_of(const weiri_redis_line *line)
 {
     if (line->state == WEIRI_REDIS_CLOSED)
         return UINT64_MAX;
     if (line->state == WEIRI_REDIS_CONNECTING)
-        return line->address_deadline;
-    if (line->state != WEIRI_REDIS_READY)
-        return line->dial_deadline;
-    return sooner(sooner(sooner(UINT64_MAX, &line->sent), &line->again), &line->waiting);
+        return sooner(line->address_deadline, line->soonest);
+    if (line->state == WEIRI_REDIS_GREETING)
+        return sooner(line->dial_deadline, line->soonest);
+    return line->soonest;
 }
 
 static bool has_to_write(const weiri_redis_line *line)
@@ -49,15 +70,20 @@ void weiri_redis_line_want(weiri_redis_line *line)
 
 /* ---- Its end ---- */
 
+static void settle(weiri_redis_line *line, weiri_redis_call *call, enum weiri_redis_fate fate,
+                   enum weiri_redis_report report)
+{
+    call->job.fate = fate;
+    call->report = report;
+    weiri_redis_calls_add(&line->settled, call);
+}
+
 static void settle_all(weiri_redis_line *line, weiri_redis_calls *calls, enum weiri_redis_fate fate,
                        enum weiri_redis_report report)
 {
     weiri_redis_call *call;
-    while ((call = weiri_redis_calls_take(calls))) {
-        call->job.fate = fate;
-        call->report = report;
-        weiri_redis_calls_add(&line->settled, call);
-    }
+    while ((call = weiri_redis_calls_take(calls)))
+        settle(line, call, fate, report);
 }
 
 /* What the connection leaves behind. A command that was not written to its end cannot have been carried out: the server
@@ -94,6 +120,7 @@ static void renew(weiri_redis_line *line)
     weiri_redis_line_hang_up(line);
     if (line->waiting.first && !weiri_redis_line_dial(line))
         deny_waiting(line, WEIRI_REDIS_FAILED);
+    look_for_soonest(line);
 }
 
 /* A connection that has served, and on which nothing is owed, may end: a server that restarts or has too many. One that
@@ -108,6 +135,15 @@ static void lose(weiri_redis_line *line)
     }
 }
 
+/* Those that go on elsewhere are not answered here. */
+static void answer(weiri_redis_line *line)
+{
+    weiri_redis_calls_report(line->server, &line->settled);
+    if (line->lines)
+        weiri_redis_lines_sort_out(line->lines, line);
+    weiri_redis_calls_answer(line->limiter, &line->settled);
+}
+
 /* ---- Events ---- */
 
 /* The last of every event: an answer may ask anew. */
@@ -119,7 +155,7 @@ static void finish(weiri_redis_line *line)
     line->tally = (weiri_redis_tally){0};
     line->why.text[0] = '\0';
     weiri_redis_line_want(line);
-    weiri_redis_calls_answer(line->limiter, &line->settled);
+    answer(line);
 }
 
 static void read_in(weiri_redis_line *line)
@@ -180,12 +216,34 @@ static void read_what_is_there(weiri_redis_line *line)
     while (line->state == WEIRI_REDIS_READY && is_late(line) && line->sent.count < before) {
         before = line->sent.count;
         read_in(line);
+        look_for_soonest(line);
     }
+}
+
+/* Those that have no time left, though the connection has: they were sent on, or have waited for the slot map. */
+static void deny_late(weiri_redis_line *line)
+{
+    uint64_t now = weiri_redis_now();
+    weiri_redis_calls all = line->waiting;
+    weiri_redis_call *call;
+    line->waiting = (weiri_redis_calls){0};
+    while ((call = weiri_redis_calls_take(&all))) {
+        if (call->limit > now) {
+            weiri_redis_calls_add(&line->waiting, call);
+            continue;
+        }
+        weiri_redis_say(&line->why, "no time was left to ask (%s)", line->server->name);
+        settle(line, call, WEIRI_REDIS_DENIED, WEIRI_REDIS_ABANDONED);
+    }
+    look_for_soonest(line);
 }
 
 /* An address that is late may not be the last. */
 static void end_late(weiri_redis_line *line)
 {
+    deny_late(line);
+    if (!is_late(line))
+        return;
     if (line->state == WEIRI_REDIS_CONNECTING && line->address) {
         if (weiri_redis_line_pass_over(line, ETIMEDOUT))
             return;
@@ -199,6 +257,7 @@ static void look_at_time(void *argument)
 {
     weiri_redis_line *line = argument;
     line->alarm = UINT64_MAX;
+    look_for_soonest(line);
     read_what_is_there(line);
     if (is_late(line))
         end_late(line);
@@ -207,10 +266,11 @@ static void look_at_time(void *argument)
 
 /* ---- Open, ask, close ---- */
 
-int weiri_redis_line_open(weiri_redis_line *line, weir_redis *limiter, const weir_redis_loop *loop)
+int weiri_redis_line_open(weiri_redis_line *line, weir_redis *limiter, weiri_redis_server *server,
+                          const weir_redis_loop *loop)
 {
-    *line = (weiri_redis_line){
-        .limiter = limiter, .server = &limiter->server, .loop = *loop, .link.fd = -1, .alarm = UINT64_MAX};
+    *line = (weiri_redis_line){.limiter = limiter, .server = server, .loop = *loop, .link.fd = -1,
+                               .alarm = UINT64_MAX, .soonest = UINT64_MAX};
     line->timer = loop->timer(loop->loop, look_at_time, line);
     return line->timer ? 0 : -ENOMEM;
 }
@@ -219,10 +279,19 @@ bool weiri_redis_line_ask(weiri_redis_line *line, weiri_redis_call *call)
 {
     if (line->state == WEIRI_REDIS_CLOSED && !weiri_redis_line_dial(line))
         return false;
-    call->deadline = weiri_redis_now() + line->server->command_timeout;
+    call->deadline = sooner(call->limit, weiri_redis_now() + line->server->command_timeout);
+    line->soonest = sooner(line->soonest, end_of(line, call));
     weiri_redis_calls_add(&line->waiting, call);
     weiri_redis_line_want(line);
     return true;
+}
+
+void weiri_redis_line_refuse(weiri_redis_line *line, uint64_t admitted)
+{
+    const weiri_redis_tally nothing = {0};
+    weiri_redis_server_report(line->server, admitted, true);
+    weiri_redis_count(line->limiter, &nothing, &line->why);
+    line->why.text[0] = '\0';
 }
 
 void weiri_redis_line_close(weiri_redis_line *line)
@@ -231,5 +300,5 @@ void weiri_redis_line_close(weiri_redis_line *line)
     deny_waiting(line, WEIRI_REDIS_ABANDONED);
     weiri_redis_line_hang_up(line);
     line->loop.untimer(line->timer);
-    weiri_redis_calls_answer(line->limiter, &line->settled);
+    answer(line);
 }

@@ -33,15 +33,23 @@
 
 enum weiri_redis_line_state { WEIRI_REDIS_CLOSED, WEIRI_REDIS_CONNECTING, WEIRI_REDIS_GREETING, WEIRI_REDIS_READY };
 
+struct weiri_redis_lines;
+
 typedef struct weiri_redis_line {
     weir_redis *limiter;
     weiri_redis_server *server;
+    struct weiri_redis_lines *lines; /* what it is one of, in a cluster; else NULL, and so are the next two */
+    struct weiri_redis_line *next;
+    weiri_redis_node *node; /* used; NULL: it has none, and neither a server */
     weir_redis_loop loop;
     enum weiri_redis_line_state state;
     bool proved; /* something was answered on this connection */
     bool spoilt; /* the server does not do what it is asked: nothing more is written */
 
     weiri_redis_calls waiting, sent, again, settled;
+    uint64_t soonest; /* no call is late before */
+    size_t askings;   /* sent, and not answered */
+    bool map_awaited; /* CLUSTER SLOTS was sent, and not answered */
 
     weiri_redis_link link; /* while CONNECTING, its fd alone */
     char *out;             /* what is to be written; exchange.length of `room` bytes */
@@ -66,13 +74,26 @@ typedef struct weiri_redis_line {
 } weiri_redis_line;
 
 /* Returns 0 or -ENOMEM. No connection is made. */
-int weiri_redis_line_open(weiri_redis_line *line, weir_redis *limiter, const weir_redis_loop *loop);
+int weiri_redis_line_open(weiri_redis_line *line, weir_redis *limiter, weiri_redis_server *server,
+                          const weir_redis_loop *loop);
 
 /* Settles and answers all calls, and closes. */
 void weiri_redis_line_close(weiri_redis_line *line);
 
 /* The call waits from now on. False: it does not, since no connection can be made (line->why tells). */
 bool weiri_redis_line_ask(weiri_redis_line *line, weiri_redis_call *call);
+
+/* That was false: told like a call that failed on a connection, and counted. */
+void weiri_redis_line_refuse(weiri_redis_line *line, uint64_t admitted);
+
+/* Closes the socket; the calls stay where they are. */
+void weiri_redis_line_hang_up(weiri_redis_line *line);
+
+/* No call is on it that is not settled. */
+static inline bool weiri_redis_line_is_idle(const weiri_redis_line *line)
+{
+    return !line->waiting.first && !line->sent.first && !line->again.first;
+}
 
 /* ---- Between the files of a line ---- */
 
@@ -85,9 +106,6 @@ bool weiri_redis_line_greeted(weiri_redis_line *line);
 
 /* The address that is tried has failed: tries the next. False: line->why tells. */
 bool weiri_redis_line_pass_over(weiri_redis_line *line, int error);
-
-/* Closes the socket; the calls stay where they are. */
-void weiri_redis_line_hang_up(weiri_redis_line *line);
 
 /* Are there calls whose commands may be written now? */
 static inline bool weiri_redis_line_has_calls(const weiri_redis_line *line)

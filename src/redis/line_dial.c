@@ -39,6 +39,8 @@ void weiri_redis_line_hang_up(weiri_redis_line *line)
     line->out = NULL;
     line->room = 0;
     line->before = 0;
+    line->askings = 0;
+    line->map_awaited = false;
     line->exchange = (weiri_redis_exchange){0};
     line->spoilt = false;
     line->proved = false;
@@ -106,13 +108,16 @@ bool weiri_redis_line_dial(weiri_redis_line *line)
     return false;
 }
 
-/* All waiting calls begin their time now: connecting had a time of its own. */
+/* All waiting calls begin their time now, those that were sent on go on with theirs: connecting had its own. */
 static bool become_ready(weiri_redis_line *line)
 {
     uint64_t deadline = weiri_redis_now() + line->server->command_timeout;
     forget_addresses(line);
-    for (weiri_redis_call *call = line->waiting.first; call; call = call->next)
-        call->deadline = deadline;
+    line->soonest = UINT64_MAX;
+    for (weiri_redis_call *call = line->waiting.first; call; call = call->next) {
+        call->deadline = call->limit < deadline ? call->limit : deadline;
+        line->soonest = call->deadline < line->soonest ? call->deadline : line->soonest;
+    }
     free(line->out);
     line->out = NULL;
     line->exchange = (weiri_redis_exchange){0};
