@@ -176,8 +176,8 @@ WEIR_API size_t weir_redis_error(const weir_redis *limiter, char *text, size_t s
  * One weir_redis_async a loop, used by the loop's thread alone, which must not be cancelled meanwhile. It has one
  * connection, in a cluster one to each node, made as they are needed; limits, remembered refusals, the breakers, the
  * slot map, the policy, statistics and the last error are the limiter's, shared with all its threads and loops. Waits
- * for nothing but the lookup of a host's name
- * (getaddrinfo) when it connects: in front of a loop, give an address, or have a resolver that answers at once.
+ * for nothing but the lookup of a host's name (getaddrinfo) when it connects: in front of a loop, give an address, or
+ * have a resolver that answers at once.
  */
 
 enum weir_redis_events { WEIR_REDIS_READABLE = 1, WEIR_REDIS_WRITABLE = 2 };
@@ -203,8 +203,7 @@ typedef struct weir_redis_async weir_redis_async;
  * function on `async` but weir_redis_async_close. */
 typedef void (*weir_redis_answer)(void *argument, int verdict, const weir_decision *decision);
 
-/* A client of `limiter` for one loop; both must outlive it. *loop is copied. Returns 0, -EINVAL or
- * -ENOMEM. */
+/* A client of `limiter` for one loop; both must outlive it. *loop is copied. Returns 0, -EINVAL or -ENOMEM. */
 WEIR_CHECKED int weir_redis_async_open(weir_redis_async **async, weir_redis *limiter, const weir_redis_loop *loop);
 
 /* Answers what is under way (options.when_unreached, flagged), and closes; NULL does nothing. Not from a callback. What

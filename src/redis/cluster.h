@@ -21,6 +21,8 @@
  * is routed wholly before or wholly after it. What it was routed by may be old by the time it arrives: then the node
  * answers MOVED, since Redis itself guards each slot; an old map costs a redirection, never a wrong decision.
  *   1. Who uses a node has counted itself in `users`, under the lock, where it found the node in the map or the list.
+ *      An event loop's connection uses its node for as long as it has it (lines.h): it lets go of one that a new map
+ *      does not name, at its loop's next event.
  *   2. A node is taken off map and list and freed in one section under the lock, only where users is 0 and no map
  *      names it (`listed`), by who made the last of both true: the new map, or the last user. So none is freed in
  *      use, none is found afterwards, and none stays.

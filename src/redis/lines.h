@@ -10,7 +10,7 @@
  * the loop waits for nothing. A node that cannot be had is left to the policy at once, and the map is doubted.
  *
  * A connection uses its node (cluster.h), so that none is closed under it. Where a new map names a node no more, its
- * connection is closed once no call is on it, at the loop's next call or the end of its own fetch.
+ * connection is closed once no call is on it, at the next call or event of the loop.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,4 +1,8 @@
 /* The client for event loops and a cluster of three nodes, whose slots move and whose nodes freeze and die. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 #include "cluster.h"
 #include "turning.h"
 
@@ -92,6 +96,7 @@ static void a_slot_that_moved_is_followed_and_the_map_fetched_once(const struct 
     take_all(&turning, keys, KEYS);
     CHECK_EQUAL(KEYS, client_stats(limiter).redirected);
     CHECK_EQUAL(4 * KEYS, client_stats(limiter).commands);
+    CHECK_EQUAL(0, client_stats(limiter).scripts_loaded); /* that it was asked elsewhere is no NOSCRIPT */
     CHECK_EQUAL(3 * KEYS, turning.accepted);
     CHECK_EQUAL(0, turning.unreached);
     for (unsigned i = 0; i < KEYS; i++)
@@ -132,6 +137,99 @@ static void a_slot_on_its_way_is_asked_there_for_what_is_not_here(const struct l
     move_slot(slot, to, from);
     CHECK_EQUAL(0, weir_redis_close(limiter));
 }
+
+/* ---- many loops, and threads that block ---- */
+
+enum { MOVING = 8, ALLOWED = 100 };
+
+struct load {
+    const struct loop_kind *kind; /* NULL: it blocks */
+    weir_redis *limiter;
+    char (*keys)[KEY_SIZE];
+    size_t accepted, unreached;
+};
+
+static atomic_uint calls;
+static atomic_bool enough;
+
+static void block(struct load *load)
+{
+    for (unsigned i = 0; !atomic_load(&enough); i++) {
+        weir_request request = weir_request_for(load->keys[i % MOVING], strlen(load->keys[i % MOVING]));
+        weir_decision decision;
+        load->accepted += weir_redis_take(load->limiter, &request, WEIR_HOUR, &decision) == 1;
+        load->unreached += decision.flags != 0;
+        atomic_fetch_add(&calls, 1);
+    }
+}
+
+static void *take_on(void *argument)
+{
+    struct load *load = argument;
+    struct turning turning;
+    if (!load->kind) {
+        block(load);
+        return NULL;
+    }
+    turning_open(&turning, load->kind, load->limiter);
+    for (unsigned i = 0; !atomic_load(&enough); i++) {
+        turning_take(&turning, load->keys[i % MOVING], WEIR_HOUR);
+        atomic_fetch_add(&calls, 1);
+        while (turning.under_way >= 16)
+            turn(&turning);
+    }
+    turn_out(&turning);
+    load->accepted = turning.accepted;
+    load->unreached = turning.unreached;
+    turning_close(&turning);
+    return NULL;
+}
+
+static void await_calls(unsigned more)
+{
+    unsigned until = atomic_load(&calls) + more;
+    while (atomic_load(&calls) < until)
+        sched_yield();
+}
+
+static void loops_and_threads_accept_exactly_the_limit_while_a_slot_moves(const struct loop_kind *kind)
+{
+    char keys[MOVING][KEY_SIZE];
+    pthread_t threads[3];
+    struct load loads[3];
+    unsigned slot = slot_of("k0"), from = nodes_of_slot(&nodes, slot), to = (from + 1) % 3;
+    weir_redis_options options = cluster_options(nodes.url[0]);
+    options.given_time = 1;
+    weir_redis *limiter = client_open(&options, ALLOWED);
+    find_keys(keys, MOVING, &slot, 0);
+    atomic_store(&enough, false);
+    for (int i = 0; i < 3; i++) {
+        loads[i] = (struct load){.kind = i < 2 ? kind : NULL, .limiter = limiter, .keys = keys};
+        pthread_create(&threads[i], NULL, take_on, &loads[i]);
+    }
+    await_calls(MOVING * ALLOWED / 4);
+    nodes_begin_move(&nodes, slot, from, to);
+    while (nodes_move_some(&nodes, slot, from, to, 1) > 0)
+        await_calls(20);
+    nodes_end_move(&nodes, slot, to);
+    await_calls(2 * MOVING * ALLOWED);
+    atomic_store(&enough, true);
+    size_t accepted = 0, unreached = 0;
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+        accepted += loads[i].accepted;
+        unreached += loads[i].unreached;
+    }
+    CHECK_EQUAL(MOVING * ALLOWED, accepted);
+    CHECK_EQUAL(0, unreached);
+    CHECK(client_stats(limiter).redirected > 0);
+    CHECK(client_stats(limiter).slot_maps >= 2);
+    CHECK_EQUAL(0, client_stats(limiter).failures);
+    move_slot(slot, to, from);
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+}
+
+/* ---- nodes that fail, and the end ---- */
 
 static weir_redis_options leaving_alone(void)
 {
@@ -271,6 +369,7 @@ int main(void)
         keys_of_all_slots_are_answered_as_by_the_blocking_client(kind);
         a_slot_that_moved_is_followed_and_the_map_fetched_once(kind);
         a_slot_on_its_way_is_asked_there_for_what_is_not_here(kind);
+        loops_and_threads_accept_exactly_the_limit_while_a_slot_moves(kind);
         a_frozen_node_alone_is_left_alone(kind);
         a_close_answers_what_is_under_way(kind);
         if (kind == loop_kinds + loop_kind_count - 1)

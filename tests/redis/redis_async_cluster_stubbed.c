@@ -127,6 +127,26 @@ static void a_node_that_is_named_and_cannot_be_had_is_told(const struct loop_kin
     stop();
 }
 
+static void accept_elsewhere(struct stub *stub, int fd, unsigned number)
+{
+    for (bool first = true; read_question(stub, fd, number, first); first = false)
+        stub_send(fd, stub == &stubs[0] ? moved : ACCEPTED);
+}
+
+/* Only the first map is fetched here. */
+static void a_slot_that_moved_is_known_before_a_new_map_comes(const struct loop_kind *kind)
+{
+    start(kind, accept_elsewhere, patient());
+    snprintf(moved, sizeof moved, "-MOVED %u 127.0.0.1:%u\r\n",
+             weiri_redis_slot(&limiter->rules, key_of(0), strlen(key_of(0))), stubs[1].port);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQUAL(0, flags_of(key_of(0)));
+    CHECK_EQUAL(1, client_stats(limiter).redirected);
+    CHECK_EQUAL(1 + 3, client_stats(limiter).commands);
+    CHECK_EQUAL(1, client_stats(limiter).slot_maps);
+    stop();
+}
+
 static void answer_moved_slowly(struct stub *stub, int fd, unsigned number)
 {
     for (bool first = true; read_question(stub, fd, number, first); first = false) {
@@ -255,6 +275,7 @@ int main(void)
         unsigned long failed = checks_failed;
         endless_redirections_end(kind);
         a_node_that_is_named_and_cannot_be_had_is_told(kind);
+        a_slot_that_moved_is_known_before_a_new_map_comes(kind);
         a_call_that_is_sent_on_has_no_more_time_than_others(kind);
         calls_wait_for_a_map_within_their_time_and_are_surely_not_done(kind);
         a_server_of_no_cluster_has_all_slots(kind);
