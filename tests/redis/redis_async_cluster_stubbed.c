@@ -1,5 +1,9 @@
 /* The client for event loops and nodes that answer as no real ones can be made to: endlessly elsewhere, late, never. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "redis/client.h"
 #include "stub.h"
@@ -167,6 +171,63 @@ static void a_call_that_is_sent_on_has_no_more_time_than_others(const struct loo
     stop();
 }
 
+/* A listener whose queue is full: the kernel drops what would connect. */
+enum { FILL = 4 };
+static int fillers[FILL], listener;
+
+static unsigned listen_and_never_accept(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 0) == 0);
+    CHECK(getsockname(listener, (struct sockaddr *)&address, &size) == 0);
+    for (int i = 0; i < FILL; i++) {
+        fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        CHECK(connect(fillers[i], (struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS);
+    }
+    return ntohs(address.sin_port);
+}
+
+static unsigned never;
+
+/* The first sends to the second, that to where nobody accepts; each takes 300 of 500 ms. */
+static void send_on_slowly(struct stub *stub, int fd, unsigned number)
+{
+    char text[128];
+    snprintf(text, sizeof text, "-ASK 1 127.0.0.1:%u\r\n", stub == &stubs[0] ? stubs[1].port : never);
+    for (bool first = true; read_question(stub, fd, number, first); first = false) {
+        if (stub == &stubs[1] && !stub_read(stub, fd)) /* after ASKING */
+            return;
+        nanosleep(&(struct timespec){0, 300 * 1000000}, NULL);
+        stub_send(fd, stub == &stubs[1] ? "+OK\r\n" : "");
+        stub_send(fd, text);
+    }
+}
+
+/* 600 ms are gone when it waits for a connection that may take 500, of 1000 in all. */
+static void a_connection_that_takes_longer_than_a_call_has_does_not_fail_by_it(const struct loop_kind *kind)
+{
+    char name[64];
+    weir_redis_options options = patient();
+    options.command_timeout_ns = options.connect_timeout_ns = 500 * WEIR_MILLISECOND;
+    never = listen_and_never_accept();
+    start(kind, send_on_slowly, options);
+    CHECK_EQUAL(WEIR_REDIS_UNREACHED, flags_of(key_of(0)) & ~(unsigned)WEIR_REDIS_UNKNOWN);
+    if (client_stats(limiter).redirected == 2) {
+        snprintf(name, sizeof name, "127.0.0.1:%u", never);
+        CHECK_EQUAL(0, turning.unknown);
+        CHECK_EQUAL(0, client_stats(limiter).failures);
+        CHECK(is_error(limiter, "no time was left to ask", name));
+    } else {
+        puts("skipped: this machine is too slow for an answer after 300 ms within 500");
+    }
+    stop();
+    for (int i = 0; i < FILL; i++)
+        close(fillers[i]);
+    close(listener);
+}
+
 /* ---- the map ---- */
 
 static void say_nothing(struct stub *stub, int fd, unsigned number)
@@ -277,6 +338,7 @@ int main(void)
         a_node_that_is_named_and_cannot_be_had_is_told(kind);
         a_slot_that_moved_is_known_before_a_new_map_comes(kind);
         a_call_that_is_sent_on_has_no_more_time_than_others(kind);
+        a_connection_that_takes_longer_than_a_call_has_does_not_fail_by_it(kind);
         calls_wait_for_a_map_within_their_time_and_are_surely_not_done(kind);
         a_server_of_no_cluster_has_all_slots(kind);
         nobody_is_there(kind);
