@@ -320,8 +320,9 @@ static void a_node_that_a_new_map_does_not_name_is_left(const struct loop_kind *
     CHECK_EQUAL(0, flags_of(key_of(2)));
     while (client_stats(limiter).slot_maps < 2)
         turn(&turning);
-    stub_await(&stubs[2], 1);
     CHECK_EQUAL(STUBS - 1, nodes_known());
+    if (nodes_known() == STUBS - 1)
+        stub_await(&stubs[2], 1);
     CHECK_EQUAL(1, client_stats(limiter).redirected);
     CHECK_EQUAL(3, client_stats(limiter).connects);
     CHECK_EQUAL(0, flags_of(key_of(2)));
