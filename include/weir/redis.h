@@ -13,8 +13,8 @@
  *
  * Redis 6.0 or newer. A user that is not allowed everything needs evalsha, eval, time, get, set, zadd, zrange,
  * zrangebyscore, zrank, zcard, zrem, zremrangebyrank, zremrangebyscore, pexpire and del, on keys "{prefix:*"; and
- * select, where the URL names a database other than 0. Where pexpire alone is missing, keys are written that never
- * expire.
+ * select, where the URL names a database other than 0; in a cluster cluster|slots and asking (Redis 7.0, before that
+ * cluster whole). Where pexpire alone is missing, keys are written that never expire.
  *
  * Every function is thread-safe, unless it says otherwise; weir_redis_close must be the last call on its limiter.
  * Errors are negative errno values; nothing is printed, no signal is taken or sent (SIGPIPE included), and nothing
