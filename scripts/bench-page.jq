@@ -106,7 +106,7 @@ def redis_benchmark:
 
 def redis_batches:
   table(["decisions in a batch", "time of a decision beside one alone", "decisions a second", "round trips a decision"];
-    scenario("batch"); .parameters.batch, (.measures.ratio | spread), rate, (.measures["round trips"].median | fixed(3)));
+    scenario("batch over Redis"); .parameters.batch, (.measures.ratio | spread), rate, (.measures["round trips"].median | fixed(3)));
 
 def redis_loops:
   table(["threads", "asked by", "calls under way in each", "time beside the blocking client's", "decisions a second", "p50", "p99"];

@@ -110,7 +110,7 @@ static void measure_batches(bench *of)
         sides[i] = decided[2];
         sides[i].batch = 1u << i;
     }
-    measure(of, "batch", sides, SIZES, 1);
+    measure(of, "batch over Redis", sides, SIZES, 1);
 }
 
 /* The blocking client beside loops with more and more calls under way. */

@@ -33,7 +33,7 @@ rows() { jq -c "[.rows[] | $1]" all.json; }
 run --seconds 0.01 --json all.json
 is 'it measures' "$status $(cat err)" '0 '
 is 'how many rows of each' "$(jq -c '[.rows | group_by(.scenario)[] | [.[0].scenario, length]]' all.json)" \
-  '[["batch",7],["decision",28],["event loop",10],["hammering",2],["over TCP",7],["redis-benchmark",2]]'
+  '[["batch over Redis",7],["decision",28],["event loop",10],["hammering",2],["over TCP",7],["redis-benchmark",2]]'
 is 'each by so many threads' "$(rows 'select(.scenario == "decision") | .parameters.threads' | jq -c 'group_by(.) | map([.[0], length])')" \
   '[[1,7],[2,7],[4,7],[8,7]]'
 is 'no answer was wrong' "$(rows 'select(.wrong > 0)')" '[]'
