@@ -46,24 +46,6 @@ void freeaddrinfo(struct addrinfo *at)
     }
 }
 
-/* A listener whose queue is full: the kernel drops what would connect. */
-enum { FILL = 4 };
-static int dead[FILL + 1];
-
-static uint16_t dead_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    dead[FILL] = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(bind(dead[FILL], (struct sockaddr *)&address, size) == 0 && listen(dead[FILL], 0) == 0);
-    CHECK(getsockname(dead[FILL], (struct sockaddr *)&address, &size) == 0);
-    for (int i = 0; i < FILL; i++) {
-        dead[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        CHECK(connect(dead[i], (struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS);
-    }
-    return ntohs(address.sin_port);
-}
-
 static void accept_all(struct stub *stub, int fd, unsigned number)
 {
     (void)number;
@@ -74,7 +56,9 @@ static void accept_all(struct stub *stub, int fd, unsigned number)
 static void an_address_that_does_not_answer_leaves_time_for_the_next(void)
 {
     struct stub stub;
-    uint16_t silent = dead_port();
+    struct stub_deaf deaf;
+    stub_deaf_open(&deaf);
+    uint16_t silent = deaf.port;
     stub_start(&stub, accept_all);
     for (unsigned last = 0; last < ADDRESSES; last++) { /* so many do not answer */
         for (unsigned i = 0; i < last; i++)
@@ -90,8 +74,7 @@ static void an_address_that_does_not_answer_leaves_time_for_the_next(void)
         CHECK_EQUAL(0, weir_redis_close(limiter));
     }
     stub_stop(&stub);
-    for (int i = 0; i <= FILL; i++)
-        close(dead[i]);
+    stub_deaf_close(&deaf);
 }
 
 static void an_address_that_refuses_is_passed_over_and_the_last_error_is_told(void)

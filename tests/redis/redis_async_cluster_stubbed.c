@@ -171,24 +171,6 @@ static void a_call_that_is_sent_on_has_no_more_time_than_others(const struct loo
     stop();
 }
 
-/* A listener whose queue is full: the kernel drops what would connect. */
-enum { FILL = 4 };
-static int fillers[FILL], listener;
-
-static unsigned listen_and_never_accept(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    listener = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 0) == 0);
-    CHECK(getsockname(listener, (struct sockaddr *)&address, &size) == 0);
-    for (int i = 0; i < FILL; i++) {
-        fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        CHECK(connect(fillers[i], (struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS);
-    }
-    return ntohs(address.sin_port);
-}
-
 static unsigned never;
 
 /* The first sends to the second, that to where nobody accepts; each takes 300 of 500 ms. */
@@ -211,7 +193,9 @@ static void a_connection_that_takes_longer_than_a_call_has_does_not_fail_by_it(c
     char name[64];
     weir_redis_options options = patient();
     options.command_timeout_ns = options.connect_timeout_ns = 500 * WEIR_MILLISECOND;
-    never = listen_and_never_accept();
+    struct stub_deaf deaf;
+    stub_deaf_open(&deaf);
+    never = deaf.port;
     start(kind, send_on_slowly, options);
     CHECK_EQUAL(WEIR_REDIS_UNREACHED, flags_of(key_of(0)) & ~(unsigned)WEIR_REDIS_UNKNOWN);
     if (client_stats(limiter).redirected == 2) {
@@ -223,9 +207,7 @@ static void a_connection_that_takes_longer_than_a_call_has_does_not_fail_by_it(c
         puts("skipped: this machine is too slow for an answer after 300 ms within 500");
     }
     stop();
-    for (int i = 0; i < FILL; i++)
-        close(fillers[i]);
-    close(listener);
+    stub_deaf_close(&deaf);
 }
 
 /* ---- the map ---- */

@@ -72,41 +72,18 @@ static void nobody_listens(const struct loop_kind *kind)
                    "nowhere.invalid:1");
 }
 
-/* A listener whose queue is full: the kernel drops what would connect. */
-enum { FILL = 4 };
-static int fillers[FILL], listener;
-
-static uint16_t listen_and_never_accept(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    listener = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 0) == 0);
-    CHECK(getsockname(listener, (struct sockaddr *)&address, &size) == 0);
-    for (int i = 0; i < FILL; i++) {
-        fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        CHECK(connect(fillers[i], (struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS);
-    }
-    return ntohs(address.sin_port);
-}
-
-static void stop_listening(void)
-{
-    for (int i = 0; i < FILL; i++)
-        close(fillers[i]);
-    close(listener);
-}
-
 static void a_connection_is_never_accepted(const struct loop_kind *kind)
 {
     char url[64], name[64];
-    unsigned port = listen_and_never_accept();
+    struct stub_deaf deaf;
+    stub_deaf_open(&deaf);
+    unsigned port = deaf.port;
     snprintf(url, sizeof url, "redis://127.0.0.1:%u", port);
     snprintf(name, sizeof name, "127.0.0.1:%u", port);
     weir_redis_options options = touchy(url);
     options.connect_timeout_ns = 50 * WEIR_MILLISECOND;
     expect_failure(kind, options, 0, "connect: Connection timed out", name);
-    stop_listening();
+    stub_deaf_close(&deaf);
 }
 
 static void accept_all(struct stub *stub_, int fd, unsigned number)
@@ -139,9 +116,11 @@ static void the_next_address_is_tried(const struct loop_kind *kind, const char *
 static void an_address_that_refuses_or_does_not_answer_leaves_time_for_the_next(const struct loop_kind *kind)
 {
     the_next_address_is_tried(kind, "two.addresses");
-    silent_port = listen_and_never_accept();
+    struct stub_deaf deaf;
+    stub_deaf_open(&deaf);
+    silent_port = deaf.port;
     the_next_address_is_tried(kind, "silent.address");
-    stop_listening();
+    stub_deaf_close(&deaf);
 }
 
 static void say_nothing(struct stub *stub_, int fd, unsigned number)

@@ -69,28 +69,17 @@ static void nobody_listens(void)
     expect_failure(touchy("redis://nowhere.invalid:1"), 0, "host: Name or service not known", "nowhere.invalid:1");
 }
 
-/* A listener whose queue is full: the kernel drops what would connect. */
 static void a_connection_is_never_accepted(void)
 {
-    enum { FILL = 4 };
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fillers[FILL], listener = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 0) == 0);
-    CHECK(getsockname(listener, (struct sockaddr *)&address, &size) == 0);
-    for (int i = 0; i < FILL; i++) {
-        fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        CHECK(connect(fillers[i], (struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS);
-    }
     char url[64], name[64];
-    snprintf(url, sizeof url, "redis://127.0.0.1:%u", (unsigned)ntohs(address.sin_port));
-    snprintf(name, sizeof name, "127.0.0.1:%u", (unsigned)ntohs(address.sin_port));
+    struct stub_deaf deaf;
+    stub_deaf_open(&deaf);
+    snprintf(url, sizeof url, "redis://127.0.0.1:%u", (unsigned)deaf.port);
+    snprintf(name, sizeof name, "127.0.0.1:%u", (unsigned)deaf.port);
     weir_redis_options options = touchy(url);
     options.connect_timeout_ns = 50 * WEIR_MILLISECOND;
     expect_failure(options, 0, "connect: Connection timed out", name);
-    for (int i = 0; i < FILL; i++)
-        close(fillers[i]);
-    close(listener);
+    stub_deaf_close(&deaf);
 }
 
 static void say_nothing(struct stub *stub_, int fd, unsigned number)

@@ -141,3 +141,27 @@ uint16_t stub_free_port(void)
     close(listen_somewhere(&port));
     return port;
 }
+
+void stub_deaf_open(struct stub_deaf *deaf)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr *at = (struct sockaddr *)&address;
+    socklen_t size = sizeof address;
+    deaf->listener = socket(AF_INET, SOCK_STREAM, 0);
+    bool failed = bind(deaf->listener, at, size) != 0 || listen(deaf->listener, 0) != 0 ||
+                  getsockname(deaf->listener, at, &size) != 0;
+    for (unsigned i = 0; i < sizeof deaf->filler / sizeof *deaf->filler; i++) {
+        deaf->filler[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        failed |= connect(deaf->filler[i], at, size) != 0 && errno != EINPROGRESS;
+    }
+    if (failed)
+        abort();
+    deaf->port = ntohs(address.sin_port);
+}
+
+void stub_deaf_close(const struct stub_deaf *deaf)
+{
+    for (unsigned i = 0; i < sizeof deaf->filler / sizeof *deaf->filler; i++)
+        close(deaf->filler[i]);
+    close(deaf->listener);
+}

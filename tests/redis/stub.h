@@ -50,4 +50,14 @@ void stub_await(struct stub *stub, unsigned stage);
 /* A port that nobody listens on. */
 uint16_t stub_free_port(void);
 
+/* A listener whose queue is full: the kernel drops what would connect. */
+struct stub_deaf {
+    uint16_t port;
+    int listener;
+    int filler[4];
+};
+
+void stub_deaf_open(struct stub_deaf *deaf);
+void stub_deaf_close(const struct stub_deaf *deaf);
+
 #endif
