@@ -54,12 +54,7 @@ static void run_step(const struct trace *trace, size_t index, struct asker *aske
 {
     const struct trace_step *step = &trace->steps[index];
     weir_request request = weir_request_for(trace->name, strlen(trace->name));
-    weir_decision wanted = {.verdict = step->accepted,
-                            .rule = step->rule,
-                            .limit = trace->rules[step->rule].limit,
-                            .remaining = step->remaining,
-                            .retry_after_ns = step->retry_after_ns,
-                            .release_after_ns = step->release_after_ns};
+    weir_decision wanted = traces_wanted(trace, step);
     weir_decision peeked = wanted;
     weir_decision standing;
     weir_decision got;

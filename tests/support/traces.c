@@ -267,6 +267,16 @@ void traces_close(trace_reader *reader)
     memset(reader, 0, sizeof *reader);
 }
 
+weir_decision traces_wanted(const struct trace *trace, const struct trace_step *step)
+{
+    return (weir_decision){.verdict = step->accepted,
+                           .rule = step->rule,
+                           .limit = trace->rules[step->rule].limit,
+                           .remaining = step->remaining,
+                           .retry_after_ns = step->retry_after_ns,
+                           .release_after_ns = step->release_after_ns};
+}
+
 const char *traces_path(char *room, size_t room_size)
 {
     const char *shared = getenv("WEIR_SHARED");

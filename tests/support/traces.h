@@ -48,6 +48,9 @@ int traces_next(trace_reader *reader);
 
 void traces_close(trace_reader *reader);
 
+/* The decision that a step asks for. */
+weir_decision traces_wanted(const struct trace *trace, const struct trace_step *step);
+
 /*
  * Where the published traces are: $WEIR_SHARED/vectors/traces.jsonl, or ../shared beside the source root
  * ($MESON_SOURCE_ROOT, or the working directory). Returns `room`, filled.
