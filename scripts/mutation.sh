@@ -4,7 +4,7 @@
 # Works on a copy of the tree under build/mutation; tests/mutation/README.md tells how a patch reads. First the unbroken
 # copy must pass every test that is named, else "caught" would mean nothing. A test that does not end is a test that
 # failed: it is given ten times as long as it took unbroken, and a minute at least.
-# Exit status: 1 where a break survived, or a patch could not be tried.
+# Exit status: 1 where a break survived, or a patch could not be tried; 2 where none could.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/configure.sh

@@ -12,9 +12,10 @@
  * exact: limits up to 2^53-1 (log: 2^32-1), windows up to 2^50 us (35 years), times up to 2^52 us.
  *
  * Redis 6.0 or newer. A user that is not allowed everything needs evalsha, eval, time, get, set, zadd, zrange,
- * zrangebyscore, zrank, zcard, zrem, zremrangebyrank, zremrangebyscore, pexpire and del, on keys "{prefix:*"; and
- * select, where the URL names a database other than 0; in a cluster cluster|slots and asking (Redis 7.0, before that
- * cluster whole). Where pexpire alone is missing, keys are written that never expire.
+ * zrangebyscore, zrank, zcard, zrem, zremrangebyrank, zremrangebyscore, pexpire and del, on keys "{prefix:*" (with
+ * the prefix percent-encoded, as in keys: docs/distributed.md); and select, where the URL names a database other than
+ * 0; in a cluster cluster|slots and asking (Redis 7.0, before that cluster whole). Where pexpire alone is missing, keys
+ * are written that never expire.
  *
  * Every function is thread-safe, unless it says otherwise; weir_redis_close must be the last call on its limiter.
  * Errors are negative errno values; nothing is printed, no signal is taken or sent (SIGPIPE included), and nothing
@@ -109,8 +110,9 @@ WEIR_API weir_redis_options weir_redis_options_default(void);
  *   limiter   where the handle goes; set to NULL on error
  *   rules     rule_count rules, read during the call only; the name is not used
  *   options   NULL: weir_redis_options_default(); read during the call only, strings included
- * Returns 0; -EINVAL (a rule, field or option is out of range; options->error says which, in words); -ENOMEM; and what
- * weir_open returns, since refusals are remembered by identities of weir's, and for WEIR_UNREACHED_FALLBACK.
+ * Returns 0; -EINVAL (a rule, field or option is out of range; options->error says which, in words, unless
+ * struct_size is out of range itself); -ENOMEM; and what weir_open returns, since refusals are remembered by
+ * identities of weir's, and for WEIR_UNREACHED_FALLBACK.
  */
 WEIR_CHECKED int weir_redis_open(weir_redis **limiter, const weir_rule *rules, size_t rule_count,
                                  const weir_redis_options *options);

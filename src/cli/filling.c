@@ -96,16 +96,18 @@ bool weiri_filling_remote(const weir_rule *rule, const char *url, weiri_filled *
     return (!charged || look_and_remove(rule, &options, &key, made, filled)) && made;
 }
 
-static uint64_t keys_for(uint64_t limit)
+static uint64_t keys_for(const weir_rule *rule)
 {
-    uint64_t keys = CHARGES_LOCAL / limit;
+    const uint64_t rings = CHARGES_LOCAL / (rule->buckets > 0 ? rule->buckets : 1); /* of so many: they are large */
+    const uint64_t by_limit = CHARGES_LOCAL / rule->limit;
+    const uint64_t keys = by_limit < KEYS_MIN ? KEYS_MIN : by_limit > KEYS_MAX ? KEYS_MAX : by_limit;
 
-    return keys < KEYS_MIN ? KEYS_MIN : keys > KEYS_MAX ? KEYS_MAX : keys;
+    return keys < rings ? keys : rings > 0 ? rings : 1;
 }
 
 double weiri_filling_local(const weir_rule *rule)
 {
-    const uint64_t end = end_of_filling(), keys = keys_for(rule->limit);
+    const uint64_t end = end_of_filling(), keys = keys_for(rule);
     weir_statistics statistics = {.struct_size = sizeof statistics};
     weir_options options = weir_options_manual();
     weir *limiter;

@@ -97,7 +97,9 @@ static void go_on(journey *way, weiri_redis_job *job, bool may)
         look_again(way, job);
     job->asking = job->fate == WEIRI_REDIS_FOR_ONCE;
     if (redirected || job->fate == WEIRI_REDIS_PENDING) {
-        if (job->next && !may)
+        if (redirected && !job->next)
+            weiri_redis_say(&way->inquiry->why, "no memory for a node (%s)", job->node->server->name);
+        else if (job->next && !may)
             weiri_redis_say(&way->inquiry->why, "sent on %d times, the last time by %s", WEIRI_REDIS_HOPS,
                             job->node->server->name);
         job->fate = job->next && may ? WEIRI_REDIS_PENDING : WEIRI_REDIS_DENIED;

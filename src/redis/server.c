@@ -132,7 +132,6 @@ bool weiri_redis_visit_enter(weiri_redis_server *server, weiri_redis_visit *visi
 bool weiri_redis_visit_connect(weiri_redis_server *server, weiri_redis_visit *visit, weiri_redis_time *time,
                                weiri_redis_text *why)
 {
-    uint64_t begun = weiri_redis_now();
     if (weiri_redis_link_is_open(&visit->link))
         return true;
     if (time->connecting == 0) {
@@ -141,6 +140,7 @@ bool weiri_redis_visit_connect(weiri_redis_server *server, weiri_redis_visit *vi
         return false;
     }
     uint64_t timeout = time->connecting < server->connect_timeout ? time->connecting : server->connect_timeout;
+    uint64_t begun = weiri_redis_now();
     bool done = weiri_redis_link_open(&visit->link, &server->url, timeout, why);
     uint64_t took = weiri_redis_now() - begun;
     time->deadline += took;

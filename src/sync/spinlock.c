@@ -42,7 +42,7 @@ void weiri_backoff(unsigned attempt)
  * Where threads do little but take one lock, the dear thing is to hand it on: its line, and what it protects, move to
  * another core for one short piece of work. So a waiter looks again only when the holder has had it a dozen times, and
  * not a third time. It sleeps then, and at once where it meets the same lock held again soon: the longer, the more do.
- * So one thread works at full speed, and of its calls about one in a thousand meets another. Two threads on one key
+ * So one thread works at full speed, and of its calls fewer than one in a thousand meet another. Two threads on one key
  * took 51 to 82 ns a call where each looked soon, now 30 to 36; with a mutex, 60 to 110. Who has slept looks
  * often: the lock is free half the time at least, so nobody comes away empty for long.
  *
@@ -51,7 +51,7 @@ void weiri_backoff(unsigned attempt)
  * times, they were about that many, and p99.9 of 16 threads on 2 cores was now 1 us and now 1 ms; since then 0.5 to
  * 0.7 us, where a mutex has 2 to 4.
  */
-enum { FIRST = 5, LAST = 6 };                     /* the waits before the second and the third look: 2^5, 2^6 stalls */
+enum { FIRST = 5, LAST = 6 }; /* waits, before the second look and before sleeping: 2^5, 2^6 stalls */
 enum { LOOKS = 16, PLACES = 64 };
 enum { HAMMERED = 50000, REMEMBERED = 50000000 }; /* ns: "soon", after spinning and after sleeping */
 

@@ -2,7 +2,7 @@
  * A spinlock for a few hundred nanoseconds of work on one key. Try, then spin, then sleep: on a busy server the holder
  * may have been preempted, and a waiter that only spins keeps it so. Unfair on purpose, in turns of many calls: a fair
  * lock hands itself to whoever is preempted, and hands over its line and what it protects with every call. Unlocking is
- * one plain store, and wakes nobody: who sleeps looks again by itself, after a millisecond at most.
+ * one plain store, and wakes nobody: who sleeps looks again by itself, after 0.1 to 4 ms.
  *
  * Under it: no allocation, no system call, no copy of more than a constant number of records. It is taken inside a read
  * section after looking at the fork gate (gate.h), so that no fork finds it held.
