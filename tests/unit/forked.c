@@ -1,0 +1,151 @@
+/*
+ * A runner in Criterion's place, which starts each test with fork alone. Criterion's starts it with execve, and loads the
+ * twenty libraries that it needs itself: under valgrind a second for each test, most of which take a few milliseconds.
+ *
+ * The programs are those of Criterion, linked once more; this defines all that their objects ask of its library. A test
+ * is still a process of its own, with its own report of what it leaks.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FAILED = 1, SKIPPED = 77 };
+
+/* Where Criterion's macro puts a pointer to each test of the program; the linker names the two ends. */
+extern struct criterion_test *const __start_cr_tst[];
+extern struct criterion_test *const __stop_cr_tst[];
+
+struct criterion_options criterion_options; /* read by the assertions: no statistics of those that hold */
+
+/* --- what an assertion calls --- */
+
+int cr_asprintf(char **text, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int length = vasprintf(text, format, values);
+    va_end(values);
+    return length;
+}
+
+void cr_asprintf_free(char *text)
+{
+    free(text);
+}
+
+/* Criterion puts the parts of the assertion into a sentence. Here the first part, which is the condition, is enough. */
+char *cr_translate_assert_msg(int kind, ...)
+{
+    char *text = NULL;
+    va_list parts;
+    va_start(parts, kind);
+    const char *condition = va_arg(parts, const char *);
+    va_end(parts);
+    return cr_asprintf(&text, "assertion %d does not hold: %s", kind, condition) < 0 ? NULL : text;
+}
+
+void criterion_send_assert(struct criterion_assert_stats *assertion)
+{
+    fprintf(stderr, "%s:%u: %s\n", assertion->file, assertion->line, assertion->message);
+}
+
+void cri_asserts_passed_incr(void)
+{
+}
+
+void criterion_abort_test(void)
+{
+    exit(FAILED);
+}
+
+void criterion_skip_test(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    va_end(values);
+    fputc('\n', stderr);
+    exit(SKIPPED);
+}
+
+/* --- what a test calls around itself --- */
+
+void criterion_internal_test_setup(void)
+{
+}
+
+void criterion_internal_test_main(void (*test)(void))
+{
+    test();
+}
+
+void criterion_internal_test_teardown(void)
+{
+}
+
+/* --- what main calls --- */
+
+struct criterion_test_set *criterion_initialize(void)
+{
+    return NULL;
+}
+
+int criterion_handle_args(int argc, char **argv, bool unknown_is_error)
+{
+    (void)argv;
+    return argc == 1 || !unknown_is_error;
+}
+
+void criterion_finalize(struct criterion_test_set *tests)
+{
+    (void)tests;
+}
+
+/* The status that a process of its own ended with; what became of no test is taken for a failure. */
+static int run(const struct criterion_test *test)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        test->test();
+        exit(EXIT_SUCCESS);
+    }
+    if (child > 0)
+        waitpid(child, &status, 0);
+    return status;
+}
+
+/* 1: none failed. */
+int criterion_run_all_tests(struct criterion_test_set *tests)
+{
+    int ran = 0, skipped = 0, failed = 0;
+    (void)tests;
+
+    for (struct criterion_test *const *each = __start_cr_tst; each != __stop_cr_tst; each++) {
+        const struct criterion_test *test = *each;
+        int status = run(test);
+        ran++;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
+            skipped++;
+        } else if (status != 0) {
+            failed++;
+            fprintf(stderr, "%s/%s: failed, status %#x\n", test->category, test->name, (unsigned)status);
+        }
+    }
+    fprintf(stderr, "%d tests, %d skipped, %d failed\n", ran, skipped, failed);
+    return ran > 0 && failed == 0;
+}
+
+/* Unless the program has its own. */
+__attribute__((weak)) int main(int argc, char **argv)
+{
+    struct criterion_test_set *tests = criterion_initialize();
+    int none_failed = criterion_handle_args(argc, argv, true) && criterion_run_all_tests(tests);
+    criterion_finalize(tests);
+    return none_failed ? EXIT_SUCCESS : EXIT_FAILURE;
+}

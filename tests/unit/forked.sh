@@ -1,0 +1,38 @@
+#!/bin/sh
+# forked.sh PROGRAM: what fails among the tests of failing.c is told by name, and more of it under valgrind.
+set -eu
+program=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# tells EXPECTED COMMAND...: the command fails, and says the expected lines, in whatever order.
+tells() {
+  printf '%s\n' "$1" | sort >"$scratch/expected"
+  shift
+  ! "$@" 2>"$scratch/said" || {
+    echo "no failure: $*"
+    exit 1
+  }
+  sed 's/^.*failing\.c:[0-9]*: //' "$scratch/said" | sort | diff "$scratch/expected" - || {
+    echo "expected (<) of: $*"
+    exit 1
+  }
+}
+
+alone='assertion 1 does not hold: (1) == (2)
+failing/asserts: failed, status 0x100
+failing/asserts_with_words: failed, status 0x100
+failing/is_killed: failed, status 0x9
+for want of cause
+not 3'
+
+tells "$alone
+7 tests, 1 skipped, 3 failed" "$program"
+
+if command -v valgrind >/dev/null; then
+  tells "$alone
+failing/leaks: failed, status 0x100
+failing/looks_at_what_was_not_written: failed, status 0x100
+7 tests, 1 skipped, 5 failed" \
+    valgrind --quiet --error-exitcode=1 --leak-check=full --log-file="$scratch/%p" "$program"
+fi
