@@ -40,7 +40,9 @@ run() {
     export ASAN_OPTIONS=$asan_options:log_path=$reports/asan LSAN_OPTIONS=log_path=$reports/lsan
     export UBSAN_OPTIONS=$ubsan_options:log_path=$reports/ubsan
   fi
-  WEIR_REPORTS=$reports meson test -C "$directory" --print-errorlogs --logbase "$name" "${chosen[@]}" "$@" </dev/null || status=$?
+  # One more at a time than there are processors: some of them wait.
+  WEIR_REPORTS=$reports meson test -C "$directory" --num-processes $(($(nproc) + 1)) --print-errorlogs --logbase "$name" \
+    "${chosen[@]}" "$@" </dev/null || status=$?
 
   cat "$logs"*.json >"$log" 2>/dev/null || true
   ok=0 bad=0 skip=0
@@ -90,7 +92,7 @@ names() {
 }
 
 plain='-Dwerror=true'
-functional='unit property faults threads serial host'
+functional='forked property faults threads serial host'
 # -O1: half the compiler's time, and the sanitizers' own work hides what the rest would gain.
 sanitized='-Doptimization=1 -Ddebug=false -Dc_args=-g1 -Dwarning_level=0 -Db_lundef=false -Dbench=disabled'
 sanitize_address="-Db_sanitize=address,undefined $sanitized"
@@ -103,8 +105,8 @@ tsan_options=halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsa
 
 one() {
   case $1 in
-  gcc) run gcc gcc gcc "$plain" '' --no-suite forked ;;
-  clang) run clang clang clang "$plain" 'unit conformance threads serial host hostile' ;;
+  gcc) run gcc gcc gcc "$plain" '' -t 2 --no-suite forked ;;
+  clang) run clang clang clang "$plain" 'unit conformance threads serial host hostile' -t 2 ;;
   gcc-asan)
     WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" \
       "$functional schedule redis torture hostile conformance cli fuzz" -t 4

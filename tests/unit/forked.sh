@@ -1,7 +1,7 @@
 #!/bin/sh
-# forked.sh PROGRAM: what fails among the tests of failing.c is told by name, and more of it under valgrind.
+# forked.sh PROGRAM [VALGRIND]: what fails among the tests of failing.c is told by name, and more of it under valgrind.
 set -eu
-program=$1
+program=$1 valgrind=${2:-}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -29,10 +29,10 @@ not 3'
 tells "$alone
 7 tests, 1 skipped, 3 failed" "$program"
 
-if command -v valgrind >/dev/null; then
+if [ -n "$valgrind" ]; then
   tells "$alone
 failing/leaks: failed, status 0x100
 failing/looks_at_what_was_not_written: failed, status 0x100
 7 tests, 1 skipped, 5 failed" \
-    valgrind --quiet --error-exitcode=1 --leak-check=full --log-file="$scratch/%p" "$program"
+    "$valgrind" --quiet --error-exitcode=1 --leak-check=full --log-file="$scratch/%p" "$program"
 fi

