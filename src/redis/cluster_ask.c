@@ -22,7 +22,9 @@ static void redirect(void *argument, weiri_redis_job *job, const weiri_redis_pla
         return;
     way->doubt = true;
     weiri_redis_node_leave(way->cluster, way->moved_to);
-    way->moved_to = weiri_redis_node_named(way->cluster, job->node, place, moved);
+    way->moved_to = job->next;
+    if (job->next)
+        weiri_redis_node_keep(way->cluster, job->next);
 }
 
 /* By node, those of one in their order. */

@@ -128,9 +128,8 @@ static void *take_on(void *argument)
     return NULL;
 }
 
-static void await(atomic_ulong *count, unsigned long more)
+static void await(atomic_ulong *count, unsigned long until)
 {
-    unsigned long until = atomic_load(count) + more;
     while (atomic_load(count) < until)
         sched_yield();
 }
@@ -149,7 +148,7 @@ static void begin_load(struct load *load, pthread_t *threads)
 
 static void end_load(struct load *load, pthread_t *threads, uint64_t begun)
 {
-    await(&load->refused, THREADS); /* by the promoted one: it is full */
+    await(&load->refused, atomic_load(&load->refused) + THREADS); /* by the promoted one: it is full */
     atomic_store(&load->enough, true);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
@@ -208,7 +207,7 @@ static void what_the_old_primary_accepts_after_the_promotion_is_lost_and_the_new
     REDIS_SERVER_TELL(to_second, "REPLICAOF NO ONE");
     uint64_t begun = charged();
     atomic_fetch_add(&load.tickets, SOME);
-    await(&load.before, SOME / 2);
+    await(&load.before, begun + SOME / 2);
     redis_server_kill(&first);
     atomic_store(&load.is_dead, true); /* before anybody comes to the new one */
     lead_to(&second);
