@@ -91,7 +91,7 @@ names() {
     | if . == [] then "no test ran to its end" else join(", ") end' "$1" 2>/dev/null || echo 'the build'
 }
 
-plain='-Dwerror=true'
+plain='-Dwerror=true -Ddebug=false -Dc_args=-g1'
 functional='forked property faults threads serial host'
 # -O1: half the compiler's time, and the sanitizers' own work hides what the rest would gain.
 sanitized='-Doptimization=1 -Ddebug=false -Dc_args=-g1 -Dwarning_level=0 -Db_lundef=false -Dbench=disabled'
@@ -106,10 +106,12 @@ tsan_options=halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsa
 one() {
   case $1 in
   gcc) run gcc gcc gcc "$plain" '' -t 2 --no-suite forked ;;
-  clang) run clang clang clang "$plain" 'unit conformance threads serial host hostile' -t 2 ;;
+  clang)
+    WEIR_TEST_SCALE=30 run clang clang clang "$plain" 'unit conformance threads serial host hostile' -t 2
+    ;;
   gcc-asan)
     WEIR_TEST_SCALE=20 run gcc-asan gcc-asan gcc "$sanitize_address" \
-      "$functional schedule redis torture hostile conformance cli fuzz" -t 4
+      "$functional schedule redis torture hostile conformance cli fuzz" -t 4 --no-suite long
     ;;
   clang-asan) WEIR_TEST_SCALE=20 run clang-asan clang-asan clang "$sanitize_address" "$functional" -t 4 ;;
   gcc-tsan) WEIR_TEST_SCALE=10 run gcc-tsan gcc-tsan gcc "$sanitize_thread" 'threads serial torture redis' -t 4 ;;
