@@ -2,10 +2,10 @@
 # Runs the tests; the last line is "N passed, N failed, N skipped", the sums over all runs.
 #   scripts/test.sh [RUN...]     RUN: gcc clang gcc-asan clang-asan gcc-tsan clang-tsan valgrind arm64 (default: all)
 # A run is a build directory under build/ and the suites that make sense in it. WEIR_TEST_SCALE (percent) shortens the
-# heavy tests where every step is slow.
+# heavy tests where every step is slow, or where another run has done them in full.
 #
-# Criterion takes no notice of how a test's process ends once the test has returned, and leaks are found after that. So
-# the sanitizers and valgrind write into files of their own, and a file that is not empty is a failure.
+# What a sanitizer or valgrind finds in a process that no test judges (a child, a server, a test that Criterion has
+# heard the end of) would be lost. So they write into files of their own, and a file that is not empty is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/configure.sh
@@ -41,8 +41,8 @@ run() {
     export UBSAN_OPTIONS=$ubsan_options:log_path=$reports/ubsan
   fi
   # One more at a time than there are processors: some of them wait.
-  WEIR_REPORTS=$reports meson test -C "$directory" --num-processes $(($(nproc) + 1)) --print-errorlogs --logbase "$name" \
-    "${chosen[@]}" "$@" </dev/null || status=$?
+  WEIR_REPORTS=$reports meson test -C "$directory" --num-processes $(($(nproc) + 1)) --print-errorlogs \
+    --logbase "$name" "${chosen[@]}" "$@" </dev/null || status=$?
 
   cat "$logs"*.json >"$log" 2>/dev/null || true
   ok=0 bad=0 skip=0
@@ -91,12 +91,14 @@ names() {
     | if . == [] then "no test ran to its end" else join(", ") end' "$1" 2>/dev/null || echo 'the build'
 }
 
+# -g1: reports and valgrind need the lines alone.
 plain='-Dwerror=true -Ddebug=false -Dc_args=-g1'
 functional='forked property faults threads serial host'
-# -O1: half the compiler's time, and the sanitizers' own work hides what the rest would gain.
-sanitized='-Doptimization=1 -Ddebug=false -Dc_args=-g1 -Dwarning_level=0 -Db_lundef=false -Dbench=disabled'
-sanitize_address="-Db_sanitize=address,undefined $sanitized"
-sanitize_thread="-Db_sanitize=thread $sanitized"
+# -O1, and none for unit tests (tests/unit/meson.build): half the compiler's time; the sanitizers' own work hides what
+# more would gain.
+sanitizing='-Doptimization=1 -Ddebug=false -Dc_args=-g1 -Dwarning_level=0 -Db_lundef=false -Dbench=disabled'
+sanitize_address="-Db_sanitize=address,undefined $sanitizing"
+sanitize_thread="-Db_sanitize=thread $sanitizing"
 cross='-Dwerror=true --cross-file build/arm64-sysroot/sysroot.ini --cross-file scripts/arm64.ini'
 asan_options=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 ubsan_options=halt_on_error=1:print_stacktrace=1

@@ -31,9 +31,9 @@ if ! spin $flags -a "$model" >spin.out 2>&1 || [ ! -s pan.c ]; then
   exit 1
 fi
 # The compiler's time counts: -Og takes a third of what -O1 takes for it, and the search is as fast.
-level=-Og search=-DSAFETY loops= slots=20
+level=-Og search=-DSAFETY loops= hash_bits=20
 case $expected in
-ok) slots=24 ;;
+ok) hash_bits=24 ;;
 live) search='-DNP -DNOFAIR' loops=-l ;;
 livelock) search='-DNP -DNOFAIR' loops=-l level=-O0 ;; # found soon
 fail) level=-O0 ;;
@@ -43,9 +43,9 @@ $cc $level -w $search $order -DCOLLAPSE -DVECTORSZ=2048 "-DMEMLIM=$memory" pan.c
   cat cc.out
   exit 1
 }
-# -w: slots of the hash table to begin with, a power of 2; it grows, which takes a quarter of a long search's time.
+# -w: the hash table's size to begin with; it grows, which takes a quarter of a long search's time.
 # shellcheck disable=SC2086
-./pan $loops -m100000 "-w$slots" -n >pan.out 2>&1 || true
+./pan $loops -m100000 "-w$hash_bits" -n >pan.out 2>&1 || true
 grep -E '^pan:|^Warning|errors:|states, stored|depth reached|out of memory|too small' pan.out || true
 
 found=unfinished

@@ -197,7 +197,7 @@ static void ends(const char *program, uint64_t times)
         char way[2] = {(char)('0' + i % 4), 0};
         char *itself[] = {(char *)(uintptr_t)program, way, NULL};
         char *wrapped[] = {"sh", "-c", "eval \"exec $MESON_EXE_WRAPPER \\\"\\$0\\\" $1\"", itself[0], way, NULL};
-        bool direct = getenv("MESON_EXE_WRAPPER") == NULL; /* else it is built for another machine, see reexec.c */
+        bool direct = getenv("MESON_EXE_WRAPPER") == NULL; /* else it is built for another machine */
         pid_t child;
         int status, error = posix_spawn(&child, direct ? "/proc/self/exe" : "/bin/sh", NULL, NULL,
                                         direct ? itself : wrapped, environ);

@@ -1,6 +1,6 @@
 /*
  * Tests that fail, each in its way, one that is skipped and one that holds: forked.sh compares what forked.c says of
- * them. Under valgrind the first two fail too.
+ * them. The first two fail under valgrind alone.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,6 +37,15 @@ Test(failing, asserts_with_words)
 Test(failing, is_killed)
 {
     raise(SIGKILL);
+}
+
+Test(failing, ends_half_way)
+{
+    exit(EXIT_SUCCESS);
+}
+
+Test(failing, has_a_fixture, .init = abort)
+{
 }
 
 Test(failing, is_skipped)

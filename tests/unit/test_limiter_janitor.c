@@ -195,7 +195,7 @@ Test(janitor, sweeps_and_frees_without_being_asked)
     for (uint64_t i = 0; i < 100; i++)
         cr_assert_eq(weir_allow(limiter, &i, sizeof i), 1);
     weir_statistics statistics = {.struct_size = sizeof statistics};
-    do { /* a key is swept twice where that came before its charge */
+    do { /* a key that is swept before its charge is made anew, and swept again */
         sched_yield();
         cr_assert_eq(weir_stats(limiter, &statistics), 0);
     } while (statistics.swept < 100 || statistics.keys != 0 || statistics.retired_bytes != 0);
@@ -415,7 +415,7 @@ Test(janitor, is_started_in_a_child_by_who_need_not_wait_for_a_fork)
     int status, *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     if (getenv("MESON_EXE_WRAPPER"))
-        cr_skip_test("an emulator may not follow threads that start in a forked child");
+        cr_skip_test("an emulator may not follow threads that start in the child of a threaded process");
     cr_assert_neq(told, MAP_FAILED);
     options.sweep_interval_ns = WEIR_HOUR;
     cr_assert_eq(weir_open(&limiter, &rule, 1, &options), 0);
