@@ -116,7 +116,7 @@ one() {
       "$functional schedule redis torture hostile conformance cli fuzz" -t 4 --no-suite long
     ;;
   clang-asan) WEIR_TEST_SCALE=20 run clang-asan clang-asan clang "$sanitize_address" "$functional" -t 4 ;;
-  gcc-tsan) WEIR_TEST_SCALE=10 run gcc-tsan gcc-tsan gcc "$sanitize_thread" 'threads serial torture redis' -t 4 ;;
+  gcc-tsan) WEIR_TEST_SCALE=10 run gcc-tsan gcc-tsan gcc "$sanitize_thread" 'threads serial torture redis-threads' -t 4 ;;
   clang-tsan) WEIR_TEST_SCALE=10 run clang-tsan clang-tsan clang "$sanitize_thread" 'threads serial' -t 4 ;;
   valgrind)
     WEIR_TEST_SCALE=10 run valgrind gcc gcc "$plain" forked -t 10 --wrap "$memcheck"
