@@ -108,12 +108,30 @@ unsigned nodes_move_some(struct nodes *nodes, unsigned slot, unsigned from, unsi
     return moved;
 }
 
+/* The port of the slot's owner, as a node sees it; 0: it has none. */
+static unsigned owner_seen(redisContext *link, unsigned slot)
+{
+    redisReply *reply = redis_server_ask(link, "CLUSTER SLOTS");
+    long long port = 0;
+    for (size_t i = 0; i < reply->elements; i++) {
+        redisReply *const *range = reply->element[i]->element;
+        if (range[0]->integer <= slot && slot <= range[1]->integer)
+            port = range[2]->element[1]->integer;
+    }
+    freeReplyObject(reply);
+    return (unsigned)port;
+}
+
 void nodes_end_move(struct nodes *nodes, unsigned slot, unsigned to)
 {
+    unsigned waited = 0;
     REDIS_SERVER_TELL(nodes->link[to], "CLUSTER SETSLOT %u NODE %s", slot, nodes->id[to]);
     for (unsigned i = 0; i < nodes->primaries; i++)
         if (i != to)
             REDIS_SERVER_TELL(nodes->link[i], "CLUSTER SETSLOT %u NODE %s", slot, nodes->id[to]);
+    for (unsigned i = nodes->primaries; i < nodes->count; i++)
+        while (owner_seen(nodes->link[i], slot) != nodes->server[to].port)
+            pause_or_give_up(&waited, "a replica does not learn whose a slot is");
 }
 
 static int all_hosts_are(redisContext *link, const char *host)
