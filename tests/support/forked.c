@@ -25,7 +25,13 @@ extern struct criterion_test *const __stop_cr_tst[];
 
 struct criterion_options criterion_options; /* read by the assertions: no statistics of those that hold */
 
-static bool *returned; /* shared with the test's process: it did not exit half-way */
+/* Shared with the test's process and its children. */
+static struct outcome {
+    pid_t process; /* the test's */
+    bool returned; /* it did not exit half-way */
+    bool failed;   /* an assertion, in whichever process */
+    bool skipped;
+} *outcome;
 
 /* --- what an assertion calls --- */
 
@@ -56,6 +62,7 @@ char *cr_translate_assert_msg(int kind, ...)
 
 void criterion_send_assert(struct criterion_assert_stats *assertion)
 {
+    outcome->failed = true;
     fprintf(stderr, "%s:%u: %s\n", assertion->file, assertion->line, assertion->message);
 }
 
@@ -75,6 +82,7 @@ void criterion_skip_test(const char *format, ...)
     vfprintf(stderr, format, values);
     va_end(values);
     fputc('\n', stderr);
+    outcome->skipped = true;
     exit(SKIPPED);
 }
 
@@ -125,16 +133,17 @@ static bool asks_for_more(const struct criterion_test *test)
 static int run(const struct criterion_test *test)
 {
     int status = -1;
-    *returned = false;
+    *outcome = (struct outcome){0};
     pid_t child = asks_for_more(test) ? -1 : fork();
     if (child == 0) {
+        outcome->process = getpid();
         test->test();
-        *returned = true;
+        outcome->returned |= outcome->process == getpid();
         exit(EXIT_SUCCESS);
     }
     if (child > 0)
         waitpid(child, &status, 0);
-    return status == 0 && !*returned ? -1 : status;
+    return status == 0 && (outcome->failed || !outcome->returned) ? -1 : status;
 }
 
 /* 1: none failed. */
@@ -143,15 +152,15 @@ int criterion_run_all_tests(struct criterion_test_set *tests)
     int ran = 0, skipped = 0, failed = 0;
     (void)tests;
 
-    returned = mmap(NULL, sizeof *returned, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (returned == MAP_FAILED)
+    outcome = mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (outcome == MAP_FAILED)
         return 0;
     for (struct criterion_test *const *each = __start_cr_tst; each != __stop_cr_tst; each++) {
         const struct criterion_test *test = *each;
         fprintf(stderr, "%s/%s\n", test->category, test->name); /* one that hangs is the last */
         int status = run(test);
         ran++;
-        if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
+        if (outcome->skipped && WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
             skipped++;
         } else if (status != 0) {
             failed++;
