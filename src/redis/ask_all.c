@@ -93,8 +93,7 @@ static bool wait_for(struct pollfd *ready, size_t count, uint64_t deadline)
 static void give_up(weiri_redis_asking *asking)
 {
     weiri_redis_text why;
-    weiri_redis_say_late(&asking->exchange, &why);
-    next_round(asking, false, &why);
+    next_round(asking, weiri_redis_link_end_late(&asking->visit.link, &asking->exchange, &why), &why);
 }
 
 static void turn(weiri_redis_asking *askings, size_t count, struct pollfd *ready)

@@ -20,7 +20,8 @@ void weiri_redis_say_connect(weiri_redis_text *why, int error)
     weiri_redis_say(why, "connect: %s", strerror_r(error, buffer, sizeof buffer));
 }
 
-/* Waits until a connect that has begun is done. 0, or an errno value. */
+/* Waits until a connect that has begun is done. 0, or an errno value. One that is done by the deadline counts, whenever
+ * this caller gets to see it. */
 static int finish(int fd, uint64_t deadline)
 {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
@@ -28,7 +29,7 @@ static int finish(int fd, uint64_t deadline)
         uint64_t now = weiri_redis_now();
         uint64_t left = now < deadline ? deadline - now : 0;
         struct timespec wait = {(time_t)(left / WEIR_SECOND), (long)(left % WEIR_SECOND)};
-        int count = left == 0 ? 0 : ppoll(&ready, 1, &wait, NULL);
+        int count = ppoll(&ready, 1, &wait, NULL);
         if (count == 0)
             return ETIMEDOUT;
         if (count > 0)
@@ -59,6 +60,12 @@ int weiri_redis_connect_result(int fd)
     int error = 0;
     socklen_t size = sizeof error;
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+bool weiri_redis_connect_is_done(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    return poll(&ready, 1, 0) > 0;
 }
 
 /* A connected socket in *fd. 0, or an errno value. */

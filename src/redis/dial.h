@@ -21,6 +21,9 @@ struct sockaddr_un weiri_redis_unix_address(const char *path);
 int weiri_redis_connect_begin(int *fd, const struct sockaddr *address, socklen_t size);
 int weiri_redis_connect_result(int fd);
 
+/* Is it writable? */
+bool weiri_redis_connect_is_done(int fd);
+
 void weiri_redis_say_connect(weiri_redis_text *why, int error);
 
 #endif

@@ -200,7 +200,7 @@ static void say_late(weiri_redis_line *line)
     if (line->state == WEIRI_REDIS_CONNECTING)
         weiri_redis_say_connect(&text, ETIMEDOUT);
     else
-        weiri_redis_say(&text, "no answer within %.4g ms", (double)timeout / (double)WEIR_MILLISECOND);
+        weiri_redis_say(&text, "no answer within %.15g ms", (double)timeout / (double)WEIR_MILLISECOND);
     weiri_redis_say(&line->why, "%.300s (%s)", text.text, line->server->name);
 }
 
@@ -209,9 +209,14 @@ static bool is_late(const weiri_redis_line *line)
     return deadline_of(line) <= weiri_redis_now();
 }
 
-/* Where the loop itself was late, answers may be there, unread: they come first. */
-static void read_what_is_there(weiri_redis_line *line)
+/* Where the loop itself was late, what it waits for may be there, unseen: that comes first. */
+static void catch_up(weiri_redis_line *line)
 {
+    if (line->state == WEIRI_REDIS_CONNECTING && is_late(line) && weiri_redis_connect_is_done(line->link.fd) &&
+        !weiri_redis_line_connected(line))
+        fail(line);
+    if (line->state == WEIRI_REDIS_GREETING && is_late(line))
+        read_in(line);
     size_t before = line->sent.count + 1;
     while (line->state == WEIRI_REDIS_READY && is_late(line) && line->sent.count < before) {
         before = line->sent.count;
@@ -258,7 +263,7 @@ static void look_at_time(void *argument)
     weiri_redis_line *line = argument;
     line->alarm = UINT64_MAX;
     look_for_soonest(line);
-    read_what_is_there(line);
+    catch_up(line);
     if (is_late(line))
         end_late(line);
     finish(line);

@@ -156,14 +156,24 @@ bool weiri_redis_link_receive(const weiri_redis_link *link, weiri_redis_exchange
     return take_replies(link, exchange, why);
 }
 
-/* Nothing more can be sent. What the server had answered before counts: those commands' fate is known. */
-static bool hear_out(const weiri_redis_link *link, weiri_redis_exchange *exchange, int error, weiri_redis_text *why)
+/* Takes all that is there. What the server has answered by then counts: those commands' fate is known. */
+static bool hear_out(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
-    weiri_redis_text end;
     size_t before;
+    bool received;
     do {
         before = exchange->arrived;
-    } while (weiri_redis_link_receive(link, exchange, &end) && exchange->arrived > before);
+        received = weiri_redis_link_receive(link, exchange, why);
+    } while (received && exchange->arrived > before);
+    return received;
+}
+
+/* Nothing more can be sent. */
+static bool fail_to_send(const weiri_redis_link *link, weiri_redis_exchange *exchange, int error,
+                         weiri_redis_text *why)
+{
+    weiri_redis_text end;
+    (void)hear_out(link, exchange, &end);
     return fail_by(error, why);
 }
 
@@ -177,7 +187,7 @@ bool weiri_redis_link_send(const weiri_redis_link *link, weiri_redis_exchange *e
         else if (errno == EAGAIN)
             return true;
         else if (errno != EINTR)
-            return hear_out(link, exchange, errno, why);
+            return fail_to_send(link, exchange, errno, why);
     }
     return true;
 }
@@ -190,13 +200,18 @@ bool weiri_redis_link_is_at_end(const weiri_redis_link *link, weiri_redis_text *
     return false;
 }
 
-void weiri_redis_say_late(const weiri_redis_exchange *exchange, weiri_redis_text *why)
+bool weiri_redis_link_end_late(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
-    weiri_redis_say(why, "no answer within %.4g ms", (double)exchange->timeout / (double)WEIR_MILLISECOND);
+    if (!hear_out(link, exchange, why))
+        return false;
+    if (exchange->received == exchange->replies)
+        return weiri_redis_link_is_at_end(link, why);
+    weiri_redis_say(why, "no answer within %.15g ms", (double)exchange->timeout / (double)WEIR_MILLISECOND);
+    return false;
 }
 
 /* Waits until the socket is ready for what is left to do. False: the deadline has passed. */
-static bool wait_ready(const weiri_redis_link *link, const weiri_redis_exchange *exchange, weiri_redis_text *why)
+static bool wait_ready(const weiri_redis_link *link, const weiri_redis_exchange *exchange)
 {
     short writing = exchange->sent < exchange->length ? POLLOUT : 0;
     struct pollfd ready = {.fd = link->fd, .events = (short)(POLLIN | writing)};
@@ -207,18 +222,19 @@ static bool wait_ready(const weiri_redis_link *link, const weiri_redis_exchange 
         int count = left == 0 ? 0 : ppoll(&ready, 1, &wait, NULL);
         if (count > 0)
             return true;
-        if (count == 0 || errno != EINTR) {
-            weiri_redis_say_late(exchange, why);
+        if (count == 0 || errno != EINTR)
             return false;
-        }
     }
 }
 
 static bool exchange_all(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
     while (exchange->received < exchange->replies) {
-        if (!weiri_redis_link_send(link, exchange, why) || !wait_ready(link, exchange, why) ||
-            !weiri_redis_link_receive(link, exchange, why))
+        if (!weiri_redis_link_send(link, exchange, why))
+            return false;
+        if (!wait_ready(link, exchange))
+            return weiri_redis_link_end_late(link, exchange, why);
+        if (!weiri_redis_link_receive(link, exchange, why))
             return false;
     }
     return weiri_redis_link_is_at_end(link, why);

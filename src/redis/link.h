@@ -1,7 +1,8 @@
 /*
  * One connection to a server: a socket that never blocks, hiredis's reader for what comes in, and deadlines of our own.
  * A deadline is a time, not a wait since the last byte: a server that sends one byte after the other does not move it.
- * Sockets are closed by exec, and sending raises no SIGPIPE. Not thread-safe: one caller at a time has a link.
+ * What has come when it passes counts. Sockets are closed by exec, and sending raises no SIGPIPE. Not thread-safe: one
+ * caller at a time has a link.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -72,8 +73,9 @@ bool weiri_redis_link_receive(const weiri_redis_link *link, weiri_redis_exchange
 /* After the last reply: nothing else may have come. */
 bool weiri_redis_link_is_at_end(const weiri_redis_link *link, weiri_redis_text *why);
 
-/* That the deadline has passed. */
-void weiri_redis_say_late(const weiri_redis_exchange *exchange, weiri_redis_text *why);
+/* The deadline has passed: takes what has come, for it may be the caller who is late, stopped or kept from running. True:
+ * that was all; else as below. */
+bool weiri_redis_link_end_late(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why);
 
 /* True: all replies came, and nothing else. False: *why tells, and the link must be closed: what came later on it would
  * answer another question. Reads while it writes, so that no length of a pipeline makes the two sides wait for each

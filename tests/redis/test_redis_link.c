@@ -111,11 +111,40 @@ static void a_deadline_that_has_passed_is_told_with_its_length(void)
     close(other);
 }
 
+/* A caller that was stopped, or kept from running, until its deadline had passed. */
+static void what_has_come_when_the_deadline_passes_counts(void)
+{
+    weiri_redis_link link = connected();
+    weiri_redis_exchange exchange = asking(2);
+    weiri_redis_text why = {.text = ""};
+    exchange.deadline = 1;
+    say(":7\r\n:8\r\n");
+    CHECK(weiri_redis_link_exchange(&link, &exchange, &why));
+    CHECK_EQUAL(2, exchange.received);
+    CHECK(heard[0] == 7 && heard[1] == 8);
+    CHECK(strcmp("", why.text) == 0);
+    replies = 0;
+    say(":9\r\n:1");
+    CHECK(!weiri_redis_link_exchange(&link, &exchange, &why));
+    CHECK_EQUAL(1, exchange.received);
+    CHECK_EQUAL(9, heard[0]);
+    CHECK(strcmp("no answer within 10000 ms", why.text) == 0);
+    weiri_redis_link_close(&link);
+    close(other);
+    link = connected();
+    say(":7\r\n:8\r\n:9\r\n");
+    CHECK(!weiri_redis_link_exchange(&link, &exchange, &why));
+    CHECK(strcmp("garbled reply: more came than was asked for", why.text) == 0);
+    weiri_redis_link_close(&link);
+    close(other);
+}
+
 int main(void)
 {
     it_is_quiet_while_nothing_is_there_to_be_read();
     replies_come_in_order_however_they_are_cut();
     a_closed_end_raises_no_signal_and_what_it_said_before_counts();
     a_deadline_that_has_passed_is_told_with_its_length();
+    what_has_come_when_the_deadline_passes_counts();
     return checks_end();
 }
