@@ -81,7 +81,7 @@ static void an_address_that_refuses_is_passed_over_and_the_last_error_is_told(vo
 {
     struct stub stub;
     stub_start(&stub, accept_all);
-    ports[0] = ports[1] = stub_free_port();
+    ports[0] = ports[1] = stub_nobody();
     ports[2] = stub.port;
     count = 3;
     weir_redis_options options = client_options("redis://many.invalid:1");

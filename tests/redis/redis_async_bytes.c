@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "redis/link.h"
 #include "stub.h"
 #include "turning.h"
 
@@ -38,11 +39,12 @@ static void listen_no_more(struct listening *here)
     unlink(here->path);
 }
 
-/* Turns until so many "EVAL" have come; `text` holds what came, ended by 0. */
-static void hear(struct turning *turning, int fd, size_t commands, char *text, size_t room)
+/* Turns until so many "EVAL" have come, or no call waits any more; `text` holds what came, ended by 0. Returns how many
+ * came. */
+static size_t hear(struct turning *turning, int fd, size_t commands, char *text, size_t room)
 {
     size_t length = 0, heard = 0;
-    while (heard < commands && length + 1 < room) {
+    while (heard < commands && length + 1 < room && turning->under_way > 0) {
         ssize_t got = recv(fd, text + length, room - length - 1, MSG_DONTWAIT);
         if (got > 0)
             length += (size_t)got;
@@ -53,7 +55,7 @@ static void hear(struct turning *turning, int fd, size_t commands, char *text, s
         for (const char *at = text; (at = strstr(at, "\nEVAL")); at++)
             heard++;
     }
-    CHECK_EQUAL(commands, heard);
+    return heard;
 }
 
 /* One that ends before it has answered anything: else it would be dialled again and again. */
@@ -104,7 +106,7 @@ static void calls_without_a_script_are_sent_again_in_order_before_later_ones(con
     turning_take(&turning, "ccc", WEIR_NOW);
     turning_take(&turning, "ddd", WEIR_NOW);
     here.fd = accept(here.listener, NULL, NULL);
-    hear(&turning, here.fd, 4, text, sizeof text);
+    CHECK_EQUAL(4, hear(&turning, here.fd, 4, text, sizeof text));
     CHECK(in_order(text, (const char *const[]){"EVALSHA", "aaa", "EVALSHA", "bbb", "EVALSHA", "ccc", "EVALSHA", "ddd",
                                                NULL}));
     stub_send(here.fd, ACCEPTED NOSCRIPT);
@@ -114,7 +116,7 @@ static void calls_without_a_script_are_sent_again_in_order_before_later_ones(con
     turn_for(&turning, WEIR_MILLISECOND);
     CHECK(recv(here.fd, text, 1, MSG_DONTWAIT) < 0); /* nothing, while answers are to come */
     stub_send(here.fd, NOSCRIPT ACCEPTED);
-    hear(&turning, here.fd, 3, text, sizeof text);
+    CHECK_EQUAL(3, hear(&turning, here.fd, 3, text, sizeof text));
     CHECK(in_order(text, (const char *const[]){"\nEVAL\r\n", "bbb", "\nEVALSHA\r\n", "ccc", "\nEVALSHA\r\n", "eee",
                                                NULL}));
     CHECK(strstr(text, "aaa") == NULL && strstr(text, "ddd") == NULL);
@@ -181,14 +183,15 @@ static void exactly_those_that_were_written_whole_are_of_unknown_fate(const stru
     struct turning turning;
     listen_here(&here);
     weir_redis_options options = touchy(here.url);
-    options.command_timeout_ns = WEIR_SECOND;
     weir_redis *limiter = client_open(&options, 5);
     turning_open(&turning, kind, limiter);
     turning_ask(&turning, &request, WEIR_NOW);
     here.fd = accept(here.listener, NULL, NULL);
-    turn_for(&turning, WEIR_MILLISECOND);
-    size_t command = drain(here.fd, SIZE_MAX);
-    CHECK(command > KEY);
+    size_t command = 0;
+    while (command <= KEY) { /* it is written at once: it has room */
+        turn_for(&turning, WEIR_MICROSECOND);
+        command += drain(here.fd, SIZE_MAX);
+    }
     stub_send(here.fd, ACCEPTED);
     turn_out(&turning);
     for (int i = 0; i < LOT; i++)
@@ -201,6 +204,7 @@ static void exactly_those_that_were_written_whole_are_of_unknown_fate(const stru
         heard += drain(here.fd, command / 2);
         turn_for(&turning, WEIR_MICROSECOND);
     }
+    shutdown(here.fd, SHUT_WR);
     turn_out(&turning);
     heard += drain(here.fd, SIZE_MAX);
     CHECK(heard / command >= 5 && heard / command < 2 * LOT);
@@ -212,10 +216,11 @@ static void exactly_those_that_were_written_whole_are_of_unknown_fate(const stru
     listen_no_more(&here);
 }
 
-/* The loop is held up for longer than the timeout; the answers had come in time, more than one read brings. */
-static void a_late_loop_takes_the_answers_that_are_there(const struct loop_kind *kind)
+/* The loop is held up for longer than the timeout; the answers had come in time, more than one read brings. False: this
+ * machine was too slow to ask and answer in time. */
+static bool takes_the_answers_that_are_there(const struct loop_kind *kind)
 {
-    enum { CALLS = 2000 };
+    enum { CALLS = 1000 };
     static char text[1 << 20];
     struct listening here;
     struct turning turning;
@@ -224,21 +229,32 @@ static void a_late_loop_takes_the_answers_that_are_there(const struct loop_kind 
     options.command_timeout_ns = WEIR_SECOND;
     weir_redis *limiter = client_open(&options, 5);
     turning_open(&turning, kind, limiter);
+    uint64_t begun = weiri_redis_now();
     for (int i = 0; i < CALLS; i++)
         turning_take(&turning, "k", WEIR_NOW);
     here.fd = accept(here.listener, NULL, NULL);
-    hear(&turning, here.fd, CALLS, text, sizeof text);
+    size_t asked = hear(&turning, here.fd, CALLS, text, sizeof text);
     for (char *end = text, *call = text + CALLS * strlen(ACCEPTED); end < call;)
         end = stpcpy(end, ACCEPTED);
     stub_send(here.fd, text); /* at once: many small ones would not fit into the socket */
+    bool in_time = asked == CALLS && weiri_redis_now() - begun < WEIR_SECOND;
     usleep(1100 * 1000); /* the host's own delay, which is what this is about */
     turn_out(&turning);
-    CHECK_EQUAL(CALLS, turning.accepted);
-    CHECK_EQUAL(0, turning.unreached);
+    if (in_time) {
+        CHECK_EQUAL(CALLS, turning.accepted);
+        CHECK_EQUAL(0, turning.unreached);
+    }
     close(here.fd);
     turning_close(&turning);
     CHECK_EQUAL(0, weir_redis_close(limiter));
     listen_no_more(&here);
+    return in_time;
+}
+
+static void a_late_loop_takes_the_answers_that_are_there(const struct loop_kind *kind)
+{
+    while (!takes_the_answers_that_are_there(kind))
+        continue;
 }
 
 int main(void)

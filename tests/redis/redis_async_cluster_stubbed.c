@@ -120,7 +120,7 @@ static void endless_redirections_end(const struct loop_kind *kind)
 static void a_node_that_is_named_and_cannot_be_had_is_told(const struct loop_kind *kind)
 {
     char name[64];
-    uint16_t nobody = stub_free_port();
+    uint16_t nobody = stub_nobody();
     start(kind, answer_moved, patient());
     snprintf(moved, sizeof moved, "-ASK 1 127.0.0.1:%u\r\n", nobody);
     CHECK_EQUAL(WEIR_REDIS_UNREACHED, flags_of(key_of(0)));
@@ -187,26 +187,34 @@ static void send_on_slowly(struct stub *stub, int fd, unsigned number)
     }
 }
 
-/* 600 ms are gone when it waits for a connection that may take 500, of 1000 in all. */
-static void a_connection_that_takes_longer_than_a_call_has_does_not_fail_by_it(const struct loop_kind *kind)
+/* 600 ms are gone when it waits for a connection that may take 500, of 1000 in all. False: this machine was too slow for
+ * an answer after 300 ms within 500, or for an end of the call before that of the connection's time. */
+static bool ends_before_its_connection(const struct loop_kind *kind)
 {
     char name[64];
     weir_redis_options options = patient();
     options.command_timeout_ns = options.connect_timeout_ns = 500 * WEIR_MILLISECOND;
-    struct stub_deaf deaf;
-    stub_deaf_open(&deaf);
-    never = deaf.port;
     start(kind, send_on_slowly, options);
+    uint64_t begun = weiri_redis_now();
     CHECK_EQUAL(WEIR_REDIS_UNREACHED, flags_of(key_of(0)) & ~(unsigned)WEIR_REDIS_UNKNOWN);
-    if (client_stats(limiter).redirected == 2) {
+    bool in_time = client_stats(limiter).redirected == 2 && weiri_redis_now() - begun < 1100 * WEIR_MILLISECOND;
+    if (in_time) {
         snprintf(name, sizeof name, "127.0.0.1:%u", never);
         CHECK_EQUAL(0, turning.unknown);
         CHECK_EQUAL(0, client_stats(limiter).failures);
         CHECK(is_error(limiter, "no time was left to ask", name));
-    } else {
-        puts("skipped: this machine is too slow for an answer after 300 ms within 500");
     }
     stop();
+    return in_time;
+}
+
+static void a_connection_that_takes_longer_than_a_call_has_does_not_fail_by_it(const struct loop_kind *kind)
+{
+    struct stub_deaf deaf;
+    stub_deaf_open(&deaf);
+    never = deaf.port;
+    while (!ends_before_its_connection(kind))
+        continue;
     stub_deaf_close(&deaf);
 }
 
@@ -222,7 +230,7 @@ static void say_nothing(struct stub *stub, int fd, unsigned number)
 static void calls_wait_for_a_map_within_their_time_and_are_surely_not_done(const struct loop_kind *kind)
 {
     weir_redis_options options = patient();
-    options.command_timeout_ns = 50 * WEIR_MILLISECOND;
+    options.command_timeout_ns = 200 * WEIR_MILLISECOND;
     start(kind, say_nothing, options);
     for (int i = 0; i < 3; i++)
         CHECK_EQUAL(-EINPROGRESS, turning_take(&turning, key_of(1), WEIR_NOW));
@@ -231,9 +239,10 @@ static void calls_wait_for_a_map_within_their_time_and_are_surely_not_done(const
     CHECK_EQUAL(0, turning.unknown);
     CHECK_EQUAL(0, client_stats(limiter).commands);
     CHECK_EQUAL(1, client_stats(limiter).failures);
-    CHECK(is_error(limiter, "no answer within 50 ms", stubs[0].name));
-    CHECK_EQUAL(1, atomic_load(&stubs[0].commands));
+    CHECK(is_error(limiter, "no answer within 200 ms", stubs[0].name));
+    stub_await_commands(&stubs[0], 1);
     stop();
+    CHECK_EQUAL(1, atomic_load(&stubs[0].commands));
 }
 
 static void answer_as_no_cluster(struct stub *stub, int fd, unsigned number)
@@ -257,7 +266,7 @@ static void nobody_is_there(const struct loop_kind *kind)
 {
     char url[64];
     weir_redis_options options = patient();
-    snprintf(url, sizeof url, "redis://127.0.0.1:%u", stub_free_port());
+    snprintf(url, sizeof url, "redis://127.0.0.1:%u", stub_nobody());
     options.url = url;
     limiter = client_open(&options, 5);
     turning_open(&turning, kind, limiter);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "redis/link.h"
 #include "stub.h"
 #include "turning.h"
 
@@ -54,7 +55,7 @@ int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo
     bool silent = strcmp(host, "silent.address") == 0;
     if (!silent && strcmp(host, "two.addresses") != 0)
         return __real_getaddrinfo(host, port, hints, list);
-    snprintf(nowhere, sizeof nowhere, "%u", (unsigned)(silent ? silent_port : stub_free_port()));
+    snprintf(nowhere, sizeof nowhere, "%u", (unsigned)(silent ? silent_port : stub_nobody()));
     int error = __real_getaddrinfo("127.0.0.1", nowhere, hints, list);
     return error ? error : __real_getaddrinfo("127.0.0.1", port, hints, &(*list)->ai_next);
 }
@@ -62,7 +63,7 @@ int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo
 static void nobody_listens(const struct loop_kind *kind)
 {
     char url[64], name[64];
-    unsigned port = stub_free_port();
+    unsigned port = stub_nobody();
     snprintf(url, sizeof url, "redis://127.0.0.1:%u", port);
     snprintf(name, sizeof name, "127.0.0.1:%u", port);
     expect_failure(kind, touchy(url), 0, "connect: Connection refused", name);
@@ -123,6 +124,61 @@ static void an_address_that_refuses_or_does_not_answer_leaves_time_for_the_next(
     stub_deaf_close(&deaf);
 }
 
+/* Greets when the test lets it. */
+static void greet_and_accept(struct stub *stub_, int fd, unsigned number)
+{
+    (void)number;
+    if (!stub_read(stub_, fd))
+        return;
+    stub_await(stub_, 1);
+    stub_send(fd, "+OK\r\n");
+    atomic_store(&stub_->stage, 2);
+    while (stub_read(stub_, fd))
+        stub_send(fd, ACCEPTED);
+}
+
+/* The host's own delay, while a connection is made, or greeted: longer than that may take. False: this machine was too
+ * slow to get so far in time. */
+static bool goes_on_after_a_delay(const struct loop_kind *kind, bool greets)
+{
+    struct turning turning;
+    stub_start(&stub, greets ? greet_and_accept : accept_all);
+    char url[80];
+    snprintf(url, sizeof url, "%s%s", stub.url, greets ? "/1" : "");
+    weir_redis_options options = touchy(url);
+    options.connect_timeout_ns = 100 * WEIR_MILLISECOND;
+    weir_redis *limiter = client_open(&options, 5);
+    turning_open(&turning, kind, limiter);
+    uint64_t begun = weiri_redis_now();
+    CHECK_EQUAL(-EINPROGRESS, turning_take(&turning, "k", WEIR_NOW));
+    while (greets && turning.under_way > 0 && atomic_load(&stub.commands) == 0)
+        turn_for(&turning, WEIR_MICROSECOND);
+    if (greets && turning.under_way > 0) {
+        atomic_store(&stub.stage, 1);
+        stub_await(&stub, 2);
+    }
+    bool in_time = weiri_redis_now() - begun < 100 * WEIR_MILLISECOND;
+    usleep(110 * 1000);
+    turn_out(&turning);
+    if (in_time) {
+        CHECK_EQUAL(0, turning.last.flags);
+        CHECK_EQUAL(1, turning.accepted);
+        CHECK_EQUAL(1, client_stats(limiter).connects);
+        CHECK_EQUAL(0, client_stats(limiter).failures);
+    }
+    turning_close(&turning);
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+    stub_stop(&stub);
+    return in_time;
+}
+
+static void a_late_loop_finds_its_connection_made(const struct loop_kind *kind)
+{
+    for (int greets = 0; greets < 2; greets++)
+        while (!goes_on_after_a_delay(kind, greets))
+            continue;
+}
+
 static void say_nothing(struct stub *stub_, int fd, unsigned number)
 {
     (void)number;
@@ -134,8 +190,9 @@ static void a_silent_server_costs_a_timeout_and_then_nothing(const struct loop_k
 {
     stub_start(&stub, say_nothing);
     weir_redis_options options = touchy(stub.url);
-    options.command_timeout_ns = 50 * WEIR_MILLISECOND;
-    expect_failure(kind, options, WEIR_REDIS_UNKNOWN, "no answer within 50 ms", stub.name);
+    options.command_timeout_ns = 200 * WEIR_MILLISECOND;
+    expect_failure(kind, options, WEIR_REDIS_UNKNOWN, "no answer within 200 ms", stub.name);
+    stub_await_commands(&stub, 1);
     stub_stop(&stub);
     CHECK_EQUAL(1, atomic_load(&stub.commands));
     stub_start(&stub, say_nothing); /* silent at AUTH: nothing of ours was sent */
@@ -152,7 +209,7 @@ static void each_call_has_its_time(const struct loop_kind *kind)
     stub_start(&stub, say_nothing);
     weir_redis_options options = untiring(stub.url);
     struct turning turning;
-    options.command_timeout_ns = 20 * WEIR_MILLISECOND;
+    options.command_timeout_ns = 100 * WEIR_MILLISECOND;
     weir_redis *limiter = client_open(&options, 5);
     turning_open(&turning, kind, limiter);
     for (unsigned i = 1; i <= 5; i++) {
@@ -172,7 +229,7 @@ static void what_is_under_way_fails_once_and_the_policy_decides_each(const struc
     stub_start(&stub, say_nothing);
     weir_redis_options options = touchy(stub.url);
     struct turning turning;
-    options.command_timeout_ns = 50 * WEIR_MILLISECOND;
+    options.command_timeout_ns = 200 * WEIR_MILLISECOND;
     options.when_unreached = WEIR_UNREACHED_FALLBACK;
     options.fallback_permille = 500;
     weir_redis *limiter = client_open(&options, 6);
@@ -313,13 +370,12 @@ static void a_late_reply_answers_no_later_question(const struct loop_kind *kind)
     CHECK_EQUAL(-EINPROGRESS, turning_take(&turning, "k", WEIR_NOW));
     turn_out(&turning);
     CHECK_EQUAL(1, turning.unknown);
-    for (int i = 0; i < 3; i++) {
+    while (turning.accepted < 3) { /* on a busy machine more may come too late */
         CHECK_EQUAL(-EINPROGRESS, turning_take(&turning, "k", WEIR_NOW));
         turn_out(&turning);
-        CHECK_EQUAL(0, turning.last.flags);
-        CHECK_EQUAL(1, turning.last.verdict);
+        CHECK_EQUAL(turning.last.flags == 0, turning.last.verdict);
     }
-    CHECK_EQUAL(2, client_stats(limiter).connects);
+    CHECK_EQUAL(1 + turning.unknown, client_stats(limiter).connects);
     turning_close(&turning);
     CHECK_EQUAL(0, weir_redis_close(limiter));
     stub_stop(&stub);
@@ -343,6 +399,7 @@ int main(void)
         unsigned long failed = checks_failed;
         nobody_listens(kind);
         a_connection_is_never_accepted(kind);
+        a_late_loop_finds_its_connection_made(kind);
         a_silent_server_costs_a_timeout_and_then_nothing(kind);
         what_is_under_way_fails_once_and_the_policy_decides_each(kind);
         answers_that_are_none(kind);

@@ -60,7 +60,7 @@ static void expect_failure(weir_redis_options options, unsigned flags, const cha
 static void nobody_listens(void)
 {
     char url[64], name[64];
-    unsigned port = stub_free_port();
+    unsigned port = stub_nobody();
     snprintf(url, sizeof url, "redis://127.0.0.1:%u", port);
     snprintf(name, sizeof name, "127.0.0.1:%u", port);
     expect_failure(touchy(url), 0, "connect: Connection refused", name);
@@ -95,7 +95,7 @@ static void a_silent_server_is_asked_until_the_breaker_opens(void)
     stub_start(&stub, say_nothing);
     weir_redis_options options = touchy(stub.url);
     options.breaker_failures = 3;
-    options.command_timeout_ns = 50 * WEIR_MILLISECOND;
+    options.command_timeout_ns = 200 * WEIR_MILLISECOND;
     weir_redis *limiter = client_open(&options, 5);
     for (int i = 0; i < 10; i++)
         expect_unreached(limiter, i < 3 ? WEIR_REDIS_UNKNOWN : 0);
@@ -105,8 +105,9 @@ static void a_silent_server_is_asked_until_the_breaker_opens(void)
     CHECK_EQUAL(3, statistics.failures);
     CHECK_EQUAL(3, statistics.unknown);
     CHECK_EQUAL(10, statistics.unreached);
-    CHECK(is_error(limiter, "no answer within 50 ms", stub.name));
+    CHECK(is_error(limiter, "no answer within 200 ms", stub.name));
     CHECK_EQUAL(0, weir_redis_close(limiter));
+    stub_await_commands(&stub, 3);
     stub_stop(&stub);
     CHECK_EQUAL(3, atomic_load(&stub.commands));
 }
@@ -143,7 +144,7 @@ static void a_reset_tells_whether_its_fate_is_known(void)
 {
     stub_start(&stub, say_nothing);
     weir_redis_options options = touchy(stub.url);
-    options.command_timeout_ns = 50 * WEIR_MILLISECOND;
+    options.command_timeout_ns = 200 * WEIR_MILLISECOND;
     weir_redis *limiter = client_open(&options, 5);
     CHECK_EQUAL(-ETIMEDOUT, client_reset(limiter, "k"));
     CHECK_EQUAL(-ENOTCONN, client_reset(limiter, "k"));
@@ -215,7 +216,6 @@ static void errors_that_say_that_nothing_was_done(void)
     expect_after("-ERR max number of clients reached\r\n", true, 0, "ERR max number of clients reached");
 }
 
-/* A byte every millisecond, of a reply that has very many. */
 /* A reply that takes a second at least, and no two bytes of which are far apart. */
 static void trickle(struct stub *stub_, int fd, unsigned number)
 {
@@ -303,15 +303,16 @@ static void a_late_reply_answers_no_later_question(void)
 {
     stub_start(&stub, answer_late);
     weir_redis_options options = client_options(stub.url);
-    options.command_timeout_ns = WEIR_SECOND; /* waited for once */
+    options.command_timeout_ns = WEIR_SECOND / 2; /* waited for once */
+    options.breaker_failures = UINT32_MAX;
     options.connections = 1;
     weir_redis *limiter = client_open(&options, 5);
     expect_unreached(limiter, WEIR_REDIS_UNKNOWN);
-    for (int i = 0; i < 3; i++) {
+    for (int answered = 0; answered < 3;) { /* on a busy machine more may come too late */
         weir_decision decision = client_taken(limiter, "k", 1);
-        CHECK_EQUAL(1, decision.verdict);
-        CHECK_EQUAL(1, decision.remaining);
-        CHECK_EQUAL(0, decision.flags);
+        CHECK_EQUAL(decision.flags == 0, decision.verdict);
+        CHECK_EQUAL(decision.flags == 0, decision.remaining);
+        answered += decision.flags == 0;
     }
     CHECK_EQUAL(0, weir_redis_close(limiter));
     stub_stop(&stub);

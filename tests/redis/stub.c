@@ -42,12 +42,12 @@ static void *accept_all(void *argument)
     }
 }
 
-static int listen_somewhere(uint16_t *port)
+static int bind_somewhere(uint16_t *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 || listen(fd, 64) != 0 ||
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 ||
         getsockname(fd, (struct sockaddr *)&address, &size) != 0) {
         perror("stub");
         exit(1);
@@ -60,7 +60,9 @@ void stub_start(struct stub *stub, stub_serve *serve)
 {
     memset(stub, 0, sizeof *stub);
     stub->serve = serve;
-    stub->listener = listen_somewhere(&stub->port);
+    stub->listener = bind_somewhere(&stub->port);
+    if (listen(stub->listener, 64) != 0)
+        exit(1);
     snprintf(stub->url, sizeof stub->url, "redis://127.0.0.1:%u", (unsigned)stub->port);
     snprintf(stub->name, sizeof stub->name, "127.0.0.1:%u", (unsigned)stub->port);
     if (pthread_create(&stub->accepting, NULL, accept_all, stub) != 0)
@@ -129,6 +131,12 @@ void stub_send(int fd, const char *text)
     }
 }
 
+void stub_await_commands(struct stub *stub, unsigned count)
+{
+    while (atomic_load(&stub->commands) < count)
+        sched_yield();
+}
+
 void stub_await(struct stub *stub, unsigned stage)
 {
     while (atomic_load(&stub->stage) < stage)
@@ -138,7 +146,15 @@ void stub_await(struct stub *stub, unsigned stage)
 uint16_t stub_free_port(void)
 {
     uint16_t port;
-    close(listen_somewhere(&port));
+    close(bind_somewhere(&port));
+    return port;
+}
+
+uint16_t stub_nobody(void)
+{
+    static uint16_t port;
+    if (port == 0)
+        (void)bind_somewhere(&port);
     return port;
 }
 

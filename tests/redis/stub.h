@@ -44,11 +44,17 @@ bool stub_read(struct stub *stub, int fd);
 
 void stub_send(int fd, const char *text);
 
+/* Waits until so many commands were read: what was sent may be read a good while later, on a busy machine. */
+void stub_await_commands(struct stub *stub, unsigned count);
+
 /* Waits until stub->stage is at least this. */
 void stub_await(struct stub *stub, unsigned stage);
 
-/* A port that nobody listens on. */
+/* A port that nobody has, for now. */
 uint16_t stub_free_port(void);
+
+/* One on which nobody listens, nor will as long as this process lives: it is taken. */
+uint16_t stub_nobody(void);
 
 /* A listener whose queue is full: the kernel drops what would connect. */
 struct stub_deaf {
