@@ -112,6 +112,31 @@ static void a_silent_server_is_asked_until_the_breaker_opens(void)
     CHECK_EQUAL(3, atomic_load(&stub.commands));
 }
 
+static void accept_all(struct stub *stub_, int fd, unsigned number)
+{
+    (void)number;
+    while (stub_read(stub_, fd))
+        stub_send(fd, ACCEPTED);
+}
+
+/* 1 ns is over before it can be looked at; the kernel mostly makes a connection of one machine within the call. */
+static void a_connection_that_is_made_counts_when_it_is_seen_late(void)
+{
+    stub_start(&stub, accept_all);
+    weir_redis_options options = client_options(stub.url);
+    options.connect_timeout_ns = 1;
+    options.breaker_failures = UINT32_MAX;
+    weir_redis *limiter = client_open(&options, 5);
+    int tries = 0;
+    while (tries < 50 && client_taken(limiter, "k", 1).flags != 0)
+        tries++;
+    CHECK(tries < 50);
+    CHECK_EQUAL(1, client_stats(limiter).connects);
+    CHECK_EQUAL(tries, client_stats(limiter).failures);
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+    stub_stop(&stub);
+}
+
 /* A batch of five round trips to a server that takes connections, but never greets. */
 static void a_batch_connects_no_longer_than_a_call_may(void)
 {
@@ -528,6 +553,7 @@ int main(void)
     nobody_listens();
     a_connection_is_never_accepted();
     a_silent_server_is_asked_until_the_breaker_opens();
+    a_connection_that_is_made_counts_when_it_is_seen_late();
     a_batch_connects_no_longer_than_a_call_may();
     a_reset_tells_whether_its_fate_is_known();
     answers_that_are_none();

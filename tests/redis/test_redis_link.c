@@ -123,6 +123,12 @@ static void what_has_come_when_the_deadline_passes_counts(void)
     CHECK_EQUAL(2, exchange.received);
     CHECK(heard[0] == 7 && heard[1] == 8);
     CHECK(strcmp("", why.text) == 0);
+    char text[20100]; /* more than one read brings */
+    snprintf(text, sizeof text, "$20000\r\n%020000d\r\n:3\r\n", 0);
+    replies = 0;
+    say(text);
+    CHECK(weiri_redis_link_exchange(&link, &exchange, &why));
+    CHECK_EQUAL(3, heard[1]);
     replies = 0;
     say(":9\r\n:1");
     CHECK(!weiri_redis_link_exchange(&link, &exchange, &why));
