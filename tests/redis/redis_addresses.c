@@ -68,7 +68,7 @@ static void greet_and_accept(struct stub *stub, int fd, unsigned number)
 static void expect_in_time(weir_redis *limiter)
 {
     unsigned flags = 1, tries = 0;
-    for (; flags != 0 && tries < 5; tries++)
+    for (; flags != 0 && tries < 20; tries++)
         flags = client_taken(limiter, "k", 1).flags;
     CHECK_EQUAL(0, flags);
     CHECK_EQUAL(tries - 1, client_stats(limiter).failures);
