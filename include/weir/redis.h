@@ -132,8 +132,9 @@ WEIR_API int weir_redis_close(weir_redis *limiter);
  * In a cluster: where the node answers MOVED or ASK, and where it cannot be had and its slots have gone to another, the
  * question follows, at most 5 times; TRYAGAIN and CLUSTERDOWN are options.when_unreached's.
  * Time: at most connect_timeout_ns + command_timeout_ns, names looked up (by getaddrinfo) not included; nothing where
- * the server is being left alone or a remembered refusal answers. Waits for no other thread longer than that. No
- * call is a cancellation point.
+ * the server is being left alone or a remembered refusal answers. Waits for no other thread longer than that. An answer
+ * that is there when the time is over counts: a process that was stopped meanwhile loses none. No call is a
+ * cancellation point.
  * Cost: one round trip. Source: as weir_take; docs/distributed.md.
  */
 WEIR_CHECKED int weir_redis_take(weir_redis *limiter, const weir_request *request, uint64_t now,
