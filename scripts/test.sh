@@ -99,7 +99,7 @@ functional='forked property faults threads serial host'
 sanitizing='-Doptimization=1 -Ddebug=false -Dc_args=-g1 -Dwarning_level=0 -Db_lundef=false -Dbench=disabled'
 sanitize_address="-Db_sanitize=address,undefined $sanitizing"
 sanitize_thread="-Db_sanitize=thread $sanitizing"
-cross='-Dwerror=true --cross-file build/arm64-sysroot/sysroot.ini --cross-file scripts/arm64.ini'
+cross='-Dwerror=true -Dbench=disabled --cross-file build/arm64-sysroot/sysroot.ini --cross-file scripts/arm64.ini'
 asan_options=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 ubsan_options=halt_on_error=1:print_stacktrace=1
 memcheck="valgrind --quiet --trace-children=yes --error-exitcode=1 --leak-check=full --log-file=%q{WEIR_REPORTS}/%p"
@@ -117,7 +117,7 @@ one() {
     ;;
   clang-asan) WEIR_TEST_SCALE=20 run clang-asan clang-asan clang "$sanitize_address" "$functional" -t 4 ;;
   gcc-tsan) WEIR_TEST_SCALE=10 run gcc-tsan gcc-tsan gcc "$sanitize_thread" 'threads serial torture redis-threads' -t 4 ;;
-  clang-tsan) WEIR_TEST_SCALE=10 run clang-tsan clang-tsan clang "$sanitize_thread" 'threads serial' -t 4 ;;
+  clang-tsan) WEIR_TEST_SCALE=5 run clang-tsan clang-tsan clang "$sanitize_thread" 'threads serial' -t 4 ;;
   valgrind)
     WEIR_TEST_SCALE=10 run valgrind gcc gcc "$plain" forked -t 10 --wrap "$memcheck"
     ;;

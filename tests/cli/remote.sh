@@ -107,7 +107,7 @@ is 'their names' "$(sed 's/^{weir-replay-[0-9a-f]\{16\}:k[0-9]*}0lr360000000000g
 asks FLUSHALL >/dev/null
 
 # --- a server that forgets half way: answers differ, which is told ---
-awk 'NR <= 40001' long.csv >shorter.csv
+awk 'NR <= 20001' long.csv >shorter.csv
 begin 50 --json shorter.csv # each has been accepted once
 asks FLUSHALL >/dev/null
 status=0
@@ -152,7 +152,9 @@ weir replay: Redis, log: keys that begin with {weir-replay-X: stay until they ex
 wait "$server" 2>/dev/null || true
 start_server
 data=$source/../shared/data
-if [ -r "$data/access.log" ] && [ -r "$data/llm_tokens.csv" ]; then
+if [ "$sanitizers" != none ]; then
+  echo 'note: with a sanitizer real traffic is not replayed: it would go where the records above went'
+elif [ -r "$data/access.log" ] && [ -r "$data/llm_tokens.csv" ]; then
   remote --limit 5/60s "$data/access.log"
   is 'access.log' "$answers" '[6917,3083] [6917,3083] [6917,3083]'
   remote --limit 30/1h --sort "$data/access.log"
@@ -176,15 +178,17 @@ asks FLUSHALL >/dev/null
 is 'a counter: the bytes that Redis itself tells' \
   "$status $(cat err) $(counts '[.keys, (.memory[] | .limit, .algorithm, .name_length, .redis_bytes, .redis_bytes_all)]')" \
   "0  [1000,\"9/1d\",\"counter\",38,$bytes,${bytes}000]"
-memory --json
-is 'all by default' "$status $(cat err) $(counts '[.memory[] | .limit + " " + .algorithm] | [length, .[0], .[17]]')" \
-  '0  [18,"10/60s log","10000/60s buckets:60"]'
-is 'a log is compact up to 128, and grows with its limit' "$(counts '[.memory[] | select(.algorithm == "log") | .redis_bytes] |
-  [.[0] < .[1], .[1] < .[2], .[2] * 2 < .[3], .[3] < .[4], .[4] * 9 < .[5]]')" '[true,true,true,true,true]'
-is 'a counter does not, nor do buckets beyond their number' \
-  "$(counts '[.memory[] | select(.algorithm != "log") | [.algorithm, .redis_bytes]] | unique | length')" 3
-is 'the local limiter of 10,000 x 10 in a log: 8 bytes a record, and more' \
-  "$(counts '.memory[15] | [.limit, .algorithm, .local_bytes > 80000, .local_bytes < 90000]')" '["10000/60s","log",true,true]'
+if [ "$sanitizers" = none ]; then # the largest take their time
+  memory --json
+  is 'all by default' "$status $(cat err) $(counts '[.memory[] | .limit + " " + .algorithm] | [length, .[0], .[17]]')" \
+    '0  [18,"10/60s log","10000/60s buckets:60"]'
+  is 'a log is compact up to 128, and grows with its limit' "$(counts '[.memory[] | select(.algorithm == "log") | .redis_bytes] |
+    [.[0] < .[1], .[1] < .[2], .[2] * 2 < .[3], .[3] < .[4], .[4] * 9 < .[5]]')" '[true,true,true,true,true]'
+  is 'a counter does not, nor do buckets beyond their number' \
+    "$(counts '[.memory[] | select(.algorithm != "log") | [.algorithm, .redis_bytes]] | unique | length')" 3
+  is 'the local limiter of 10,000 x 10 in a log: 8 bytes a record, and more' \
+    "$(counts '.memory[15] | [.limit, .algorithm, .local_bytes > 80000, .local_bytes < 90000]')" '["10000/60s","log",true,true]'
+fi
 is 'nothing is left by memory' "$(asks DBSIZE)" 0
 memory --limit 100/60s --algorithm log --keys 2000
 is 'as text, a line each, and an estimate' "$status $(awk 'NR == 2 { gsub(",", ""); print NF, $1, $2, $6 / $3, NR }' out)" \

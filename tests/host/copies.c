@@ -16,7 +16,7 @@
 #include <dlfcn.h>
 #include <sys/wait.h>
 
-enum { COPIES_MAX = 4, FORKS = 50, LIMIT = 5, HANG = 20 };
+enum { COPIES_MAX = 4, LIMIT = 5, HANG = 20 };
 
 /* What is looked up in a copy. */
 typedef struct test_copy {
@@ -122,6 +122,7 @@ static void fork_once(unsigned round)
 
 static void fork_together(int count, char **files)
 {
+    const uint64_t forks = scaled(50, 10);
     pthread_t threads[COPIES_MAX];
     if (count < 2 || count > COPIES_MAX)
         failed("wanted 2 to %d files", COPIES_MAX);
@@ -130,8 +131,8 @@ static void fork_together(int count, char **files)
     for (int i = 1; i < count; i++)
         if (copies[i].open == copies[0].open)
             failed("%s is no copy of its own", files[i]);
-    for (unsigned round = 0; round < FORKS; round++) {
-        unsigned wanted = (unsigned)count - (round < FORKS / 2); /* the last joins when others have forked */
+    for (unsigned round = 0; round < forks; round++) {
+        unsigned wanted = (unsigned)count - (round < forks / 2); /* the last joins when others have forked */
         for (; in_use < wanted; in_use++) {
             alarm(HANG);
             want_done("weir_open", try_open(&copies[in_use], &copies[in_use].limiter, NULL, 0));
@@ -146,7 +147,7 @@ static void fork_together(int count, char **files)
         fill(&copies[i], 0, LIMIT);
         want_done("weir_close", copies[i].close(copies[i].limiter));
     }
-    printf("copies: %u copies, %d forks\n", in_use, FORKS);
+    printf("copies: %u copies, %" PRIu64 " forks\n", in_use, forks);
 }
 
 /* --- the constructor --- */

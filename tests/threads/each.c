@@ -232,7 +232,7 @@ static void run_kind(enum kind kind, uint64_t walks, uint64_t seed)
 
 int main(void)
 {
-    uint64_t seed = seed_of_run(), walks = scaled(50, 10);
+    uint64_t seed = seed_of_run(), walks = scaled(50, 5);
     run_kind(KIND_COUNTER, walks, seed);
     run_kind(KIND_LOG, walks, seed + 1);
     run_kind(KIND_BUCKETS, walks, seed + 2);
