@@ -122,14 +122,21 @@ one() {
     WEIR_TEST_SCALE=10 run valgrind gcc gcc "$plain" forked -t 10 --wrap "$memcheck"
     ;;
   arm64) arm64 ;;
-  *)
-    echo "test.sh: no run is called $1" >&2
-    exit 2
-    ;;
   esac
 }
 
-[ $# -gt 0 ] || set -- gcc clang gcc-asan clang-asan gcc-tsan clang-tsan valgrind arm64
+runs='gcc clang gcc-asan clang-asan gcc-tsan clang-tsan valgrind arm64'
+# shellcheck disable=SC2086 # several words
+[ $# -gt 0 ] || set -- $runs
+for name; do
+  case " $runs " in
+  *" $name "*) ;;
+  *)
+    echo "test.sh: no run is called $name: there are $runs" >&2
+    exit 2
+    ;;
+  esac
+done
 for name; do one "$name"; done
 
 printf '\n%s%d passed, %d failed, %d skipped\n' "${broken:+failed in $broken}" "$passed" "$failed" "$skipped"

@@ -8,6 +8,17 @@
 # Anything else (out of memory, too deep, a model that does not compile) fails the test in both cases.
 # The larger flags are used in place of the others where WEIR_TEST_SCALE is 1000 or more; MODEL_MEMORY: most megabytes.
 set -eu
+[ -r "$1" ] || {
+  echo "run.sh: there is no model $1"
+  exit 1
+}
+case $2 in
+ok | fail | live | livelock) ;;
+*)
+  echo "run.sh: $2: a model is expected ok, fail, live or livelock"
+  exit 1
+  ;;
+esac
 model=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 expected=$2 flags=$3 order=${5:-} memory=${MODEL_MEMORY:-1900}
 if [ "${WEIR_TEST_SCALE:-100}" -ge 1000 ] && [ -n "${4:-}" ]; then

@@ -7,6 +7,8 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void *volatile memory;
 
@@ -41,6 +43,27 @@ Test(failing, is_killed)
 
 Test(failing, ends_half_way)
 {
+    exit(EXIT_SUCCESS);
+}
+
+Test(failing, ends_as_if_skipped)
+{
+    exit(77);
+}
+
+/* Its own end is that of one that holds. */
+Test(failing, asserts_in_a_child)
+{
+    if (fork() == 0)
+        cr_assert_eq(4, 5);
+    wait(NULL);
+}
+
+Test(failing, comes_to_its_end_in_a_child_alone)
+{
+    if (fork() == 0)
+        return;
+    wait(NULL);
     exit(EXIT_SUCCESS);
 }
 

@@ -20,10 +20,17 @@ tells() {
 }
 
 alone='does not hold: (1) == (2)
+does not hold: (4) == (5)
 failing/asserts
 failing/asserts: failed, status 0x100
+failing/asserts_in_a_child
+failing/asserts_in_a_child: failed, status 0xffffffff
 failing/asserts_with_words
 failing/asserts_with_words: failed, status 0x100
+failing/comes_to_its_end_in_a_child_alone
+failing/comes_to_its_end_in_a_child_alone: failed, status 0xffffffff
+failing/ends_as_if_skipped
+failing/ends_as_if_skipped: failed, status 0x4d00
 failing/ends_half_way
 failing/ends_half_way: failed, status 0xffffffff
 failing/has_a_fixture
@@ -38,7 +45,7 @@ for want of cause
 not 3'
 
 tells "$alone
-9 tests, 1 skipped, 5 failed" "$program"
+12 tests, 1 skipped, 8 failed" "$program"
 
 if [ -z "$valgrind" ]; then
   echo 'valgrind is not looked at: it is not here, or cannot read what this compiler writes'
@@ -46,6 +53,6 @@ else
   tells "$alone
 failing/leaks: failed, status 0x100
 failing/looks_at_what_was_not_written: failed, status 0x100
-9 tests, 1 skipped, 7 failed" \
+12 tests, 1 skipped, 10 failed" \
     "$valgrind" --quiet --error-exitcode=1 --leak-check=full --log-file="$scratch/%p" "$program"
 fi
