@@ -50,8 +50,8 @@ static const char doc[] =
 static const struct argp_option options_table[] = {
     {"redis", 'r', "URL", 0, "The server to ask: redis://[[USER]:PASSWORD@]HOST[:PORT][/DB] or unix:///PATH", 1},
     {"limit", 'l', "LIMIT", 0, "A limit, up to 1000000; may be given several times", 1},
-    {"algorithm", 'a', "NAME", 0, "log, counter or buckets:N; may be given several times. Default all three, with 60 "
-     "buckets", 1},
+    {"algorithm", 'a', "NAME", 0, "log, counter, buckets:N or all (log, counter and buckets:60), which is the default; "
+     "may be given several times", 1},
     {"keys", 'k', "N", 0, "Tell it for so many keys too", 2},
     {"json", 'j', NULL, 0, "Report in JSON", 2},
     {0},
@@ -87,21 +87,31 @@ static void add_choice(order *to, const char *text, struct argp_state *state)
         argp_error(state, "--algorithm %s: %s", text, reason);
 }
 
+static void add_algorithm(order *to, const char *text, struct argp_state *state)
+{
+    if (strcmp(text, "all") != 0) {
+        add_choice(to, text, state);
+        return;
+    }
+    add_choice(to, "log", state);
+    add_choice(to, "counter", state);
+    add_choice(to, "buckets:60", state);
+}
+
 static void add_usual(order *to, struct argp_state *state)
 {
     static const char *const limits[] = {"10/60s", "100/60s", "128/60s", "129/60s", "1000/60s", "10000/60s"};
-    static const char *const choices[] = {"log", "counter", "buckets:60"};
-    const bool without_limit = to->limit_count == 0, without_choice = to->choice_count == 0;
+    const bool without_limit = to->limit_count == 0;
 
     for (size_t i = 0; without_limit && i < sizeof limits / sizeof *limits; i++)
         add_limit(to, limits[i], state);
-    for (size_t i = 0; without_choice && i < sizeof choices / sizeof *choices; i++)
-        add_choice(to, choices[i], state);
+    if (to->choice_count == 0)
+        add_algorithm(to, "all", state);
 }
 
 static void check(order *of, struct argp_state *state)
 {
-    char error[256] = "";
+    char error[512] = "";
 
     if (!of->redis)
         argp_error(state, "no server is given: --redis redis://127.0.0.1:6379, say");
@@ -109,7 +119,7 @@ static void check(order *of, struct argp_state *state)
     for (size_t i = 0; i < of->limit_count; i++)
         for (size_t k = 0; k < of->choice_count; k++)
             if (!weiri_remote_check(of->redis, &of->limits[i], 1, &of->choices[k], error, sizeof error))
-                argp_error(state, "--redis %s: %s", of->redis, error);
+                argp_error(state, "%s", error);
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -119,7 +129,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     switch (key) {
     case 'r': of->redis = text; return 0;
     case 'l': add_limit(of, text, state); return 0;
-    case 'a': add_choice(of, text, state); return 0;
+    case 'a': add_algorithm(of, text, state); return 0;
     case 'j': of->json = true; return 0;
     case 'k':
         if (!weiri_text_whole(text, strlen(text), &of->keys) || of->keys == 0 || of->keys > UINT32_MAX)

@@ -120,7 +120,7 @@ static enum weiri_format format_of(const char *text, struct argp_state *state)
 static void check_choice(const weiri_options *options, const weiri_choice *choice, struct argp_state *state)
 {
     static const weir_allocator standard;
-    char error[256] = "";
+    char error[512] = "";
     weir *limiter;
     int failed = weiri_run_open(&limiter, options->rules, options->rule_count, choice, 1, standard, error,
                                 sizeof error);
@@ -132,7 +132,7 @@ static void check_choice(const weiri_options *options, const weiri_choice *choic
     weir_close(limiter);
     if (options->redis && !weiri_remote_check(options->redis, options->rules, options->rule_count, choice, error,
                                               sizeof error))
-        argp_error(state, "--redis %s: %s", options->redis, error);
+        argp_error(state, "%s", error);
 }
 
 static void check_all(weiri_options *options, struct argp_state *state)

@@ -31,16 +31,21 @@ bool weiri_remote_check(const char *url, const weir_rule *rules, size_t count, c
     weir_redis_options options = weiri_console_options(url, "weir");
     weir_rule chosen[WEIR_RULES_MAX];
     weir_redis *limiter;
+    char why[256] = "";
     int failed;
 
     weiri_run_choose(chosen, rules, count, choice, 1);
-    options.error = error;
-    options.error_size = error_size;
+    options.error = why;
+    options.error_size = sizeof why;
     failed = weir_redis_open(&limiter, chosen, count, &options);
     if (failed == -ENOMEM)
         weiri_out_of_memory();
     if (failed == 0)
         weir_redis_close(limiter);
+    else if (strncmp(why, "rule ", 5) == 0)
+        snprintf(error, error_size, "--algorithm %s over Redis: %s", choice->name, why);
+    else
+        snprintf(error, error_size, "--redis %s: %s", url, why);
     return failed == 0;
 }
 

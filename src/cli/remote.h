@@ -4,7 +4,8 @@
 
 #include "run.h"
 
-/* Can such rules be asked there, as far as can be told without the server? False: `error` gets the words. */
+/* Can such rules be asked there, as far as can be told without the server? False: `error` gets the words, which begin
+ * with the option that is wrong. */
 bool weiri_remote_check(const char *url, const weir_rule *rules, size_t count, const weiri_choice *choice, char *error,
                         size_t error_size);
 

@@ -10,8 +10,8 @@ static const char absent[] = "this program was built without hiredis, and cannot
 bool weiri_remote_check(const char *url, const weir_rule *rules, size_t count, const weiri_choice *choice, char *error,
                         size_t error_size)
 {
-    (void)url, (void)rules, (void)count, (void)choice;
-    snprintf(error, error_size, "%s", absent);
+    (void)rules, (void)count, (void)choice;
+    snprintf(error, error_size, "--redis %s: %s", url, absent);
     return false;
 }
 

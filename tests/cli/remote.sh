@@ -124,7 +124,7 @@ is 'another URL' "$status $(cat out) $(head -n 1 err)" \
   '2  weir replay: --redis http://127.0.0.1: options: url: character 1: must begin with redis:// or unix://'
 replay --limit 1/36501d --algorithm counter --redis "$url" good.csv
 is 'a window beyond Redis' "$status $(cat out) $(head -n 1 err)" \
-  "2  weir replay: --redis $url: rule 0: window_ns: 3153686400000000000 is outside 1 ... 2^50 us"
+  "2  weir replay: --algorithm counter over Redis: rule 0: window_ns: 3153686400000000000 is outside 1 ... 2^50 us"
 printf 'time,key\n1,a\n4503599627,b\n4503599628,c\n' >late.csv
 replay --limit 1/1s --algorithm counter --redis "$url" late.csv
 is 'a time beyond Redis' "$status $(cat out) $(cat err)" \
@@ -190,6 +190,11 @@ if [ "$sanitizers" = none ]; then # the largest take their time
     "$(counts '.memory[15] | [.limit, .algorithm, .local_bytes > 80000, .local_bytes < 90000]')" '["10000/60s","log",true,true]'
 fi
 is 'nothing is left by memory' "$(asks DBSIZE)" 0
+memory --json --limit 2/60s --algorithm all
+is 'all by name' "$status $(cat err) $(counts '[.memory[].algorithm]')" '0  ["log","counter","buckets:60"]'
+memory --limit 1/1s --algorithm buckets:2000000000
+is 'too many buckets' "$status $(cat out) $(head -n 1 err)" \
+  '2  weir memory: --algorithm buckets:2000000000 over Redis: rule 0: buckets: 2000000000 is outside 1 ... window_ns'
 memory --limit 100/60s --algorithm log --keys 2000
 is 'as text, a line each, and an estimate' "$status $(awk 'NR == 2 { gsub(",", ""); print NF, $1, $2, $6 / $3, NR }' out)" \
   '0 7 100/60s log 2000 2'
