@@ -4,8 +4,8 @@
 
 #include "run.h"
 
-/* Can such rules be asked there, as far as can be told without the server? False: `error` gets the words, which begin
- * with the option that is wrong. */
+/* Can such rules be asked there, as far as can be told without the server? False: `error` gets the words, and before
+ * them the URL's option, or the algorithm's where it does not go with these rules over Redis. */
 bool weiri_remote_check(const char *url, const weir_rule *rules, size_t count, const weiri_choice *choice, char *error,
                         size_t error_size);
 

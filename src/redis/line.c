@@ -166,10 +166,36 @@ static void read_in(weiri_redis_line *line)
         renew(line); /* whoever has the address by now may do it */
 }
 
+static bool is_late(const weiri_redis_line *line)
+{
+    return deadline_of(line) <= weiri_redis_now();
+}
+
+/* Those that have no time left, though the connection has: they were sent on, have waited for the slot map, or for a
+ * loop that was late itself. */
+static void deny_late(weiri_redis_line *line)
+{
+    uint64_t now = weiri_redis_now();
+    weiri_redis_calls all = line->waiting;
+    weiri_redis_call *call;
+    line->waiting = (weiri_redis_calls){0};
+    while ((call = weiri_redis_calls_take(&all))) {
+        if (end_of(line, call) > now) {
+            weiri_redis_calls_add(&line->waiting, call);
+            continue;
+        }
+        weiri_redis_say(&line->why, "no time was left to ask (%s)", line->server->name);
+        settle(line, call, WEIRI_REDIS_DENIED, WEIRI_REDIS_ABANDONED);
+    }
+    look_for_soonest(line);
+}
+
 /* Before the first question after a rest, the connection is looked at: what comes then, an end most likely, is not an
  * answer to it. */
 static void write_out(weiri_redis_line *line)
 {
+    if (line->waiting.first && is_late(line))
+        deny_late(line);
     bool rested = line->state == WEIRI_REDIS_READY && !line->sent.first && line->exchange.length == 0;
     if (rested && !weiri_redis_link_is_quiet(&line->link))
         lose(line);
@@ -204,43 +230,20 @@ static void say_late(weiri_redis_line *line)
     weiri_redis_say(&line->why, "%.300s (%s)", text.text, line->server->name);
 }
 
-static bool is_late(const weiri_redis_line *line)
-{
-    return deadline_of(line) <= weiri_redis_now();
-}
-
 /* Where the loop itself was late, what it waits for may be there, unseen: that comes first. */
 static void catch_up(weiri_redis_line *line)
 {
-    if (line->state == WEIRI_REDIS_CONNECTING && is_late(line) && weiri_redis_connect_is_done(line->link.fd) &&
-        !weiri_redis_line_connected(line))
-        fail(line);
-    if (line->state == WEIRI_REDIS_GREETING && is_late(line))
-        read_in(line);
-    size_t before = line->sent.count + 1;
-    while (line->state == WEIRI_REDIS_READY && is_late(line) && line->sent.count < before) {
-        before = line->sent.count;
+    while (line->state == WEIRI_REDIS_CONNECTING && is_late(line) && weiri_redis_connect_is_done(line->link.fd))
+        if (!weiri_redis_line_connected(line))
+            fail(line);
+    if (line->state < WEIRI_REDIS_GREETING)
+        return;
+    for (size_t reads = weiri_redis_link_reads(&line->link); reads > 0; reads--) {
+        if (line->state < WEIRI_REDIS_GREETING || !is_late(line))
+            break;
         read_in(line);
         look_for_soonest(line);
     }
-}
-
-/* Those that have no time left, though the connection has: they were sent on, or have waited for the slot map. */
-static void deny_late(weiri_redis_line *line)
-{
-    uint64_t now = weiri_redis_now();
-    weiri_redis_calls all = line->waiting;
-    weiri_redis_call *call;
-    line->waiting = (weiri_redis_calls){0};
-    while ((call = weiri_redis_calls_take(&all))) {
-        if (call->limit > now) {
-            weiri_redis_calls_add(&line->waiting, call);
-            continue;
-        }
-        weiri_redis_say(&line->why, "no time was left to ask (%s)", line->server->name);
-        settle(line, call, WEIRI_REDIS_DENIED, WEIRI_REDIS_ABANDONED);
-    }
-    look_for_soonest(line);
 }
 
 /* An address that is late may not be the last. */

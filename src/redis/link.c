@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -156,15 +157,18 @@ bool weiri_redis_link_receive(const weiri_redis_link *link, weiri_redis_exchange
     return take_replies(link, exchange, why);
 }
 
-/* Takes all that is there. What the server has answered by then counts: those commands' fate is known. */
+size_t weiri_redis_link_reads(const weiri_redis_link *link)
+{
+    int bytes = 0;
+    return ioctl(link->fd, FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t)bytes / READ_SIZE + 1 : 1;
+}
+
+/* Takes all that is there. What the server has answered by now counts: those commands' fate is known. */
 static bool hear_out(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why)
 {
-    size_t before;
-    bool received;
-    do {
-        before = exchange->arrived;
+    bool received = true;
+    for (size_t reads = weiri_redis_link_reads(link); received && reads > 0; reads--)
         received = weiri_redis_link_receive(link, exchange, why);
-    } while (received && exchange->arrived > before);
     return received;
 }
 

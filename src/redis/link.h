@@ -70,11 +70,15 @@ typedef struct weiri_redis_exchange {
 bool weiri_redis_link_send(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why);
 bool weiri_redis_link_receive(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why);
 
+/* So many calls of _receive take what is there now, and little more, however fast the server goes on: 1 where that is
+ * nothing, or the end. */
+size_t weiri_redis_link_reads(const weiri_redis_link *link);
+
 /* After the last reply: nothing else may have come. */
 bool weiri_redis_link_is_at_end(const weiri_redis_link *link, weiri_redis_text *why);
 
-/* The deadline has passed: takes what has come, for it may be the caller who is late, stopped or kept from running. True:
- * that was all; else as below. */
+/* The deadline has passed: takes what has come, for it may be the caller who is late, stopped or kept from running.
+ * True: that was all; else as below. */
 bool weiri_redis_link_end_late(const weiri_redis_link *link, weiri_redis_exchange *exchange, weiri_redis_text *why);
 
 /* True: all replies came, and nothing else. False: *why tells, and the link must be closed: what came later on it would

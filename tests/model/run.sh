@@ -54,8 +54,8 @@ $cc $level -w $search $order -DCOLLAPSE -DVECTORSZ=2048 "-DMEMLIM=$memory" pan.c
   cat cc.out
   exit 1
 }
-# -w: the hash table's size to begin with; it grows, which takes a quarter of a long search's time. On large pages, where
-# the kernel has them for who asks, a search is a tenth faster.
+# -w: the hash table's size to begin with; it grows, which takes a quarter of a long search's time. On large pages,
+# where the kernel has them for who asks, a search is a tenth faster.
 export GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 # shellcheck disable=SC2086
 ./pan $loops -m100000 "-w$hash_bits" -n >pan.out 2>&1 || true

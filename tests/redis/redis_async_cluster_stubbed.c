@@ -187,8 +187,8 @@ static void send_on_slowly(struct stub *stub, int fd, unsigned number)
     }
 }
 
-/* 600 ms are gone when it waits for a connection that may take 500, of 1000 in all. False: this machine was too slow for
- * an answer after 300 ms within 500, or for an end of the call before that of the connection's time. */
+/* 600 ms are gone when it waits for a connection that may take 500, of 1000 in all. False: this machine was too slow
+ * for an answer after 300 ms within 500, or for an end of the call before that of the connection's time. */
 static bool ends_before_its_connection(const struct loop_kind *kind)
 {
     char name[64];

@@ -159,7 +159,7 @@ static bool goes_on_after_a_delay(const struct loop_kind *kind, bool greets)
     }
     bool in_time = weiri_redis_now() - begun < 100 * WEIR_MILLISECOND;
     usleep(110 * 1000);
-    turn_out(&turning);
+    turn_out_late(&turning);
     if (in_time) {
         CHECK_EQUAL(0, turning.last.flags);
         CHECK_EQUAL(1, turning.accepted);
@@ -174,9 +174,40 @@ static bool goes_on_after_a_delay(const struct loop_kind *kind, bool greets)
 
 static void a_late_loop_finds_its_connection_made(const struct loop_kind *kind)
 {
-    for (int greets = 0; greets < 2; greets++)
-        while (!goes_on_after_a_delay(kind, greets))
-            continue;
+    for (int greets = 0; greets < 2; greets++) {
+        int tries = 0;
+        while (tries < 10 && !goes_on_after_a_delay(kind, greets))
+            tries++;
+        CHECK(tries < 10);
+    }
+}
+
+/* Time was over before the loop came to write: nothing is written then, and the server is not blamed. */
+static void what_a_late_loop_had_no_time_to_ask_is_not_asked(const struct loop_kind *kind)
+{
+    struct turning turning;
+    stub_start(&stub, accept_all);
+    weir_redis_options options = touchy(stub.url);
+    options.command_timeout_ns = WEIR_SECOND;
+    weir_redis *limiter = client_open(&options, 5);
+    turning_open(&turning, kind, limiter);
+    for (int i = 0; i < 20 && turning.accepted == 0; i++) { /* connected; on a busy machine it may take more than one */
+        turning_take(&turning, "k", WEIR_NOW);
+        turn_out(&turning);
+    }
+    CHECK_EQUAL(1, turning.accepted);
+    weir_redis_statistics before = client_stats(limiter);
+    CHECK_EQUAL(-EINPROGRESS, turning_take(&turning, "k", WEIR_NOW));
+    usleep(1010 * 1000);
+    turn_out_late(&turning);
+    CHECK_EQUAL(WEIR_REDIS_UNREACHED, turning.last.flags);
+    CHECK(is_error(limiter, "no time was left to ask", stub.name));
+    CHECK_EQUAL(before.commands, client_stats(limiter).commands);
+    CHECK_EQUAL(before.failures, client_stats(limiter).failures);
+    CHECK_EQUAL(before.connects, client_stats(limiter).connects);
+    turning_close(&turning);
+    CHECK_EQUAL(0, weir_redis_close(limiter));
+    stub_stop(&stub);
 }
 
 static void say_nothing(struct stub *stub_, int fd, unsigned number)
@@ -401,6 +432,7 @@ int main(void)
         nobody_listens(kind);
         a_connection_is_never_accepted(kind);
         a_late_loop_finds_its_connection_made(kind);
+        what_a_late_loop_had_no_time_to_ask_is_not_asked(kind);
         a_silent_server_costs_a_timeout_and_then_nothing(kind);
         what_is_under_way_fails_once_and_the_policy_decides_each(kind);
         answers_that_are_none(kind);

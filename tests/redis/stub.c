@@ -133,8 +133,8 @@ void stub_send(int fd, const char *text)
 
 void stub_await_commands(struct stub *stub, unsigned count)
 {
-    while (atomic_load(&stub->commands) < count)
-        sched_yield();
+    for (int i = 0; i < 20000 && atomic_load(&stub->commands) < count; i++)
+        usleep(1000);
 }
 
 void stub_await(struct stub *stub, unsigned stage)

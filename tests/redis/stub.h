@@ -44,7 +44,7 @@ bool stub_read(struct stub *stub, int fd);
 
 void stub_send(int fd, const char *text);
 
-/* Waits until so many commands were read: what was sent may be read a good while later, on a busy machine. */
+/* Waits until so many commands were read, 20 s at most: what was sent may be read a good while later. */
 void stub_await_commands(struct stub *stub, unsigned count);
 
 /* Waits until stub->stage is at least this. */

@@ -106,6 +106,13 @@ static inline void turn_for(struct turning *turning, uint64_t ns)
     turning->loop.untimer(timer);
 }
 
+/* The same after a delay of the host's own: libuv runs timers, and then waits for events, of which there may be none. */
+static inline void turn_out_late(struct turning *turning)
+{
+    while (turning->under_way > 0)
+        turn_for(turning, WEIR_MILLISECOND);
+}
+
 static inline struct turning *turning_open(struct turning *turning, const struct loop_kind *kind, weir_redis *limiter)
 {
     *turning = (struct turning){.kind = kind};
