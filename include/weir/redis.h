@@ -223,7 +223,8 @@ WEIR_API void weir_redis_async_close(weir_redis_async *async);
  * Commands of one turn of the loop are written together, and answered in their order. If the connection is lost or one
  * command is late, all that was sent is answered by options.when_unreached (the answers to come could not be told
  * apart), flagged WEIR_REDIS_UNKNOWN where the whole command was written; the next call makes another connection, after
- * a while where the breaker says so. So no more should be under way than the server answers within the timeout.
+ * a while where the breaker says so. So no more should be under way than the server answers within the timeout. Where
+ * the loop was held up, answers that are there when it goes on count, and what has no time left is not asked.
  *
  * In a cluster all this holds for each node's connection by itself. Calls wait for the first slot map within their own
  * time; MOVED and ASK are followed as by weir_redis_take. Where the slot's node cannot be had, options.when_unreached
