@@ -64,12 +64,13 @@ prepare() {
       >"$work/$1.tests"
 }
 
-# command_of BUILD TEST [ARGUMENT...]: where to run it, and the command: meson's, where no other arguments are given.
+# command_of BUILD TEST [ARGUMENT...]: where to run it, and the command: meson's, whose arguments begin with these; where
+# there is none, the program with these alone.
 command_of() {
   local build=$1 test=$2 command
   shift 2
-  command=$(sed -n "s,^$test ,,p" "$work/$build.tests" | head -n 1)
-  [ $# -eq 0 ] || [ -z "$command" ] || command="$(cut -d' ' -f1,2 <<<"$command") $*"
+  command=$(sed -n "s,^$test ,,p" "$work/$build.tests" | grep -E -m 1 -e "^[^ ]+ [^ ]+${*:+ $*}( |$)") ||
+    command=$(sed -n "s,^$test ,,p" "$work/$build.tests" | cut -d' ' -f1,2 | head -n 1)${*:+ $*}
   echo "$command"
 }
 

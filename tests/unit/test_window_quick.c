@@ -75,7 +75,8 @@ static bool both_take(pair *both, uint64_t now, uint64_t floor, uint64_t charge)
 Test(window_quick, it_does_what_the_general_way_does)
 {
     random_source source = random_from(random_seed("window_quick"), 0);
-    for (unsigned round = 0; round < 200; round++) {
+    uint64_t rounds = random_scaled(1000);
+    for (uint64_t round = 0; round < rounds; round++) {
         uint64_t window = 1 + random_below(&source, 1000), floor = 0, now = 0;
         pair both = pair_new(window, 1 + round % 2, 1 + random_below(&source, round % 3 ? 30 : 300));
         for (unsigned i = 0; i < 500; i++) {
